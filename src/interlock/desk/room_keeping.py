@@ -14,7 +14,7 @@ from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.people import find_person
 from interlock.desk.room_views import one, participant, readable
 from interlock.desk.views import View
-from interlock.policy.audience import AGENT, DM, PERSON, Who
+from interlock.policy.audience import AGENT, DM, PERSON, Participant
 from interlock.store import audit, rooms, rounds, squad
 from interlock.store.rooms import OPEN, PRIVATE
 from interlock.store.tx import Tx
@@ -89,7 +89,7 @@ async def dm(office: PersonaOffice, person: Person, persona: str, *, project: st
 
 def _dm(tx: Tx, office: PersonaOffice, person: Person, persona: str, project: str, ident: str, now: datetime) -> View:
     squad.ensure_project(tx, project, office.settings.timezone, now)
-    both = (participant(person), Who(AGENT, persona))
+    both = (participant(person), Participant(AGENT, persona))
     key = rooms.dm_key(*both)
     found: Any = rooms.by_key(tx, project, key)
     if found is None:
@@ -123,7 +123,7 @@ def _joined(tx: Tx, office: PersonaOffice, person: Person, channel_id: str, who:
     return one(tx, person, row.id)
 
 
-def _join(tx: Tx, office: PersonaOffice, row: Any, who: Who, now: datetime) -> bool:
+def _join(tx: Tx, office: PersonaOffice, row: Any, who: Participant, now: datetime) -> bool:
     """Adds a member; spawns the persona's workspace-chat agent if there is none."""
     if who.kind == AGENT:
         persona = office.personas.personas[who.name]
@@ -145,8 +145,8 @@ def _left(tx: Tx, person: Person, channel_id: str, who: str | None, now: datetim
     row = _changeable(tx, person, channel_id)
     member = participant(person)
     if who is not None:
-        is_agent = rooms.is_member(tx, row.id, Who(AGENT, who))
-        member = Who(AGENT, who) if is_agent else Who(PERSON, find_person(tx, who).id)
+        is_agent = rooms.is_member(tx, row.id, Participant(AGENT, who))
+        member = Participant(AGENT, who) if is_agent else Participant(PERSON, find_person(tx, who).id)
     shown = one(tx, person, row.id)
     if not rooms.leave(tx, row.id, member):
         raise UsageError(f"`{who or person.name}` is not in `{row.name}`")
@@ -186,12 +186,12 @@ def _known(office: PersonaOffice, persona: str) -> None:
         raise UsageError(f"no persona `{persona}`: there are {', '.join(office.personas.personas)}")
 
 
-def _member(tx: Tx, office: PersonaOffice, named: str) -> Who:
+def _member(tx: Tx, office: PersonaOffice, named: str) -> Participant:
     name = named.strip().removeprefix("@")
     if name in office.personas.personas:
-        return Who(AGENT, name)
+        return Participant(AGENT, name)
     try:
-        return Who(PERSON, find_person(tx, name.removeprefix("person:")).id)
+        return Participant(PERSON, find_person(tx, name.removeprefix("person:")).id)
     except NotFound as error:
         there = ", ".join(office.personas.personas)
         raise UsageError(f"`{named}` is neither a persona nor a person: there are {there}") from error

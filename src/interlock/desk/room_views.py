@@ -7,21 +7,21 @@ from interlock.core.errors import UsageError
 from interlock.desk.finding import Unknown
 from interlock.desk.office import Person
 from interlock.desk.views import View, view
-from interlock.policy.audience import PERSON, Who
+from interlock.policy.audience import PERSON, Participant
 from interlock.store import people, rooms
 from interlock.store.rooms import OPEN
 from interlock.store.tx import Tx
 
 
-def participant(person: Person) -> Who:
+def participant(person: Person) -> Participant:
     """A person as a participant in a channel."""
-    return Who(PERSON, person.id)
+    return Participant(PERSON, person.id)
 
 
 def may_see(tx: Tx, person_id: str, channel_id: str) -> bool:
     """Whether a person may read a channel: an open one, or one that they are a member of."""
     row = rooms.channel(tx, channel_id)
-    return row is not None and (row.kind == OPEN or rooms.is_member(tx, row.id, Who(PERSON, person_id)))
+    return row is not None and (row.kind == OPEN or rooms.is_member(tx, row.id, Participant(PERSON, person_id)))
 
 
 def readable(tx: Tx, person: Person, channel_id: str) -> Any:
@@ -32,12 +32,12 @@ def readable(tx: Tx, person: Person, channel_id: str) -> Any:
     return row
 
 
-def names_of(tx: Tx, inside: Iterable[Who]) -> dict[str, str]:
+def names_of(tx: Tx, inside: Iterable[Participant]) -> dict[str, str]:
     """What those of them are called who are people."""
     return people.names(tx, [who.name for who in inside if who.kind == PERSON])
 
 
-def view_of(row: Any, person: Person, inside: Sequence[Who], names: Mapping[str, str]) -> View:
+def view_of(row: Any, person: Person, inside: Sequence[Participant], names: Mapping[str, str]) -> View:
     """A channel with its members."""
     members = [{"kind": who.kind, "who": who.name, "name": names.get(who.name, who.name)} for who in inside]
     return view(

@@ -27,7 +27,7 @@ from interlock.desk.room_views import (
     view_of,
 )
 from interlock.desk.views import View, view
-from interlock.policy.audience import AGENT, DM, Who
+from interlock.policy.audience import AGENT, DM, Participant
 from interlock.policy.secrets import scrub
 from interlock.store import rooms, rounds, traces
 from interlock.store.rooms import OPEN, Words
@@ -148,7 +148,7 @@ async def edit(runtime: "Runtime", person: Person, message_id: str, text: str) -
 
 def _edit(tx: Tx, person: Person, message_id: str, text: str, now: datetime) -> View:
     row = message(tx, person, message_id)
-    if Who(row.author_kind, row.author) != participant(person):
+    if Participant(row.author_kind, row.author) != participant(person):
         raise Refused("only who has said it may change it")
     rooms.lock(tx, row.channel_id)
     _require_open(rooms.channel(tx, row.channel_id))

@@ -11,7 +11,7 @@ from interlock.graph.lookbacks import lookbacks
 from interlock.graph.reviewing import signed_off
 from interlock.graph.state import END, State, Step, goal_with_notes
 from interlock.graph.view import ADDED, MissionView, RunView, TaskView, derived_id
-from interlock.policy.gate import Fault, Handed, faults
+from interlock.policy.gate import Fault, Submission, faults
 
 MOST_TRIES = 2
 
@@ -49,7 +49,7 @@ def _compiled(view: MissionView, notes: list[str]) -> list[Effect]:
         return []
     if tries and tries[-1].status == "completed" and (tries[-1].result or "").strip():
         text = tries[-1].result or ""
-        if not (found := faults(Handed(sha256=digest(text), text=text))):
+        if not (found := faults(Submission(sha256=digest(text), text=text))):
             return _handed_in(view, done, text, tries[-1])
     if len(tries) < MOST_TRIES and not (tries and tries[-1].denied_money):
         results = [Material(t.id, t.title, view.texts.get(t.result.id, "")) for t in done if t.result]

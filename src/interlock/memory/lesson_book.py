@@ -14,7 +14,7 @@ from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind
 from interlock.policy import lesson_rules as rules
 from interlock.policy.lesson_rules import IN_USE, REHEARSED, UNTRUSTED, Outcome, Standing, Thresholds
-from interlock.policy.likeness import Likeness, likeness
+from interlock.policy.lesson_similarity import Likeness, likeness
 from interlock.settings.model import Retention
 from interlock.store import approvals, audit, lesson_uses, lesson_versions, lessons
 from interlock.store.tx import Tx

@@ -13,7 +13,7 @@ from interlock.policy import kinds
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
 from interlock.policy.rules import Limits
-from interlock.policy.words import words
+from interlock.policy.tool_definitions import words
 
 _SUMS = frozenset(
     "amount amounts price total sum payment cost fee charge value tip budget bid money dollars usd eur".split()

@@ -1,6 +1,6 @@
 """One pass over a call's arguments: whether they are judgeable JSON, contain secrets, or name production systems.
 
-Patterns are defined in `secrets` and `targets`; `decide` draws the conclusions.
+Patterns are defined in `secrets` and `production`; `decide` draws the conclusions.
 """
 
 import math
@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from interlock.policy.folding import decoded, fold, in_numbers, is_odd, nested, readings
+from interlock.policy.production import is_prose_key, key_names_production, may_name_production, names_production
 from interlock.policy.secrets import Finding, first_secret, hints_at_secret, may_hold_secret, names_secret, scrub
-from interlock.policy.targets import is_prose_key, key_names_production, may_name_production, names_production
 
 DEEPEST = 64
 MOST_VALUES = 20_000
@@ -43,7 +43,7 @@ def inspect(args: Any) -> Inspection:
     """Visits every key and value once, without recursion. Total: any Python value gets a result."""
     if type(args) is not dict:
         return Inspection("arguments are not a JSON object", (), ())
-    if _is_quiet(args):
+    if _is_harmless(args):
         return _NOTHING
     secrets: list[Finding] = []
     production: list[str] = []
@@ -67,7 +67,7 @@ def inspect(args: Any) -> Inspection:
             if may_name_production(value.lower()) and names_production(value, prose=is_prose_key(key), key=key):
                 production.append(_shown(path))
             if is_odd(value):
-                _look_behind(value, key, path, secrets, production)
+                _inspect_readings(value, key, path, secrets, production)
                 if len(hidden) < MOST_HIDDEN:
                     hidden.extend((key, each) for each in decoded(value))
                 if depth < DEEPEST and (inner := nested(value)) is not None:
@@ -81,7 +81,7 @@ def inspect(args: Any) -> Inspection:
                 here = (path, name)
                 has_braces = has_braces or "{{" in name
                 if _key_matters(name):
-                    _look_at_key(name, item, _shown(here), secrets, production)
+                    _inspect_key(name, item, _shown(here), secrets, production)
                 rest.append((item, here, name, depth + 1))
         elif kind is list or kind is tuple:
             if depth >= DEEPEST:
@@ -101,7 +101,7 @@ def inspect(args: Any) -> Inspection:
     )
 
 
-def _is_quiet(args: dict[Any, Any]) -> bool:
+def _is_harmless(args: dict[Any, Any]) -> bool:
     """Fast path: True only for a single level of values that certainly yield no findings."""
     if len(args) > _FEW:
         return False
@@ -128,7 +128,7 @@ def _key_matters(name: str) -> bool:
     return may_hold_secret(name) or key_names_production(name, True)
 
 
-def _look_behind(
+def _inspect_readings(
     value: str, key: str, path: tuple[Any, ...] | None, secrets: list[Finding], production: list[str]
 ) -> None:
     """Inspects the decoded and folded readings of a text."""
@@ -139,7 +139,7 @@ def _look_behind(
             production.append(_shown(path))
 
 
-def _look_at_key(name: str, item: Any, where: str, secrets: list[Finding], production: list[str]) -> None:
+def _inspect_key(name: str, item: Any, where: str, secrets: list[Finding], production: list[str]) -> None:
     name = fold(name)
     if names_secret(name, item):
         secrets.append(Finding("value of a secret name", where))

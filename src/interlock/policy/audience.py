@@ -14,7 +14,7 @@ _ALONE = ("D", "U", "W", "direct")
 _MENTION = re.compile(r"(?<![\w@.+-])@(\w(?:[\w.-]*\w)?)")
 
 
-class Who(NamedTuple):
+class Participant(NamedTuple):
     """A participant: `kind` is person (`name` is their id) or agent (`name` is a persona)."""
 
     kind: str
@@ -22,13 +22,13 @@ class Who(NamedTuple):
 
 
 def listeners(
-    author: Who,
-    members: Sequence[Who],
+    author: Participant,
+    members: Sequence[Participant],
     *,
     kind: str,
-    thread: Sequence[Who] | None = None,
-    named: Collection[Who] = (),
-) -> tuple[Who, ...]:
+    thread: Sequence[Participant] | None = None,
+    named: Collection[Participant] = (),
+) -> tuple[Participant, ...]:
     """The audience of a message: those mentioned first, then in the order of `members`.
 
     In a channel, its members; in a direct conversation, the other member; in a thread, its authors so far (`thread`)
@@ -41,7 +41,9 @@ def listeners(
     return tuple(sorted(there, key=lambda who: who not in named))
 
 
-def agents_of(heard: Iterable[Who], *, depth: int, chain_depth: int, turns: Collection[str] = ()) -> tuple[str, ...]:
+def agents_of(
+    heard: Iterable[Participant], *, depth: int, chain_depth: int, turns: Collection[str] = ()
+) -> tuple[str, ...]:
     """The personas in the audience that get a turn.
 
     A person's message (`depth` 0) gives each of them one. An agent's message does while the chain since a person's

@@ -1,6 +1,6 @@
 """Reduces the definition of a tool with several operations to the one that an argument selects: `action: list`.
 
-Definitions are judged in `words`.
+Definitions are judged in `tool_definitions`.
 """
 
 import re
@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from interlock.policy import objects as o
+from interlock.policy import verb_objects as o
 from interlock.policy import vocabulary as v
-from interlock.policy.names import ACTS, MAY_ACT, Says, gerunds, pasts, read_name, third
 from interlock.policy.spelling import parts
+from interlock.policy.tool_names import ACTS, MAY_ACT, Says, gerunds, pasts, read_name, third
 
 KEYS = frozenset(
     "action actions op operation method verb subcommand actiontype operationtype action_type operation_type "

@@ -1,13 +1,13 @@
 """Recognises clauses of a description that are not about the tool's own effects: about objects, callers, other tools.
 
-Acting verbs are listed in `names`; their positions in a sentence are analysed in `prose`.
+Acting verbs are listed in `tool_names`; their positions in a sentence are analysed in `tool_descriptions`.
 """
 
 import re
 from collections.abc import Sequence
 
 from interlock.policy import vocabulary as v
-from interlock.policy.names import ACTS, GERUNDS, MAY_ACT, READS, THIRDS
+from interlock.policy.tool_names import ACTS, GERUNDS, MAY_ACT, READS, THIRDS
 
 _IS = frozenset("is are was were have has can may".split())
 _INCLUDED = re.compile(
@@ -21,7 +21,7 @@ _USES = re.compile(
 )
 _WRAPPED = re.compile(r"(?<=[^\n]{40})(?<![.:;!?\s])[ \t]*\n[ \t]*(?=(?P<word>[a-z]+)[ ,])")
 _FIRST = re.compile(r"\W*([A-Za-z]+)")
-_CHANCES = frozenset("may might could always sometimes".split())
+_MODALS = frozenset("may might could always sometimes".split())
 _ITSELF = frozenset("it this tool function process analysis procedure call calling server".split())
 _MILD = frozenset("disclose expose terminate expire settle register renew forget truncate remind".split())
 """Verbs that a reading tool may use of the things it returns, or of how it ends."""
@@ -35,7 +35,7 @@ _MADE = frozenset("new newly created resulting".split())
 _EACH = frozenset("the a an each every any".split())
 
 
-def told(text: str) -> str:
+def without_lists(text: str) -> str:
     """The text without its lists of use cases and of returned items, without line wrapping and emphasis."""
     said = text.replace("**", "").replace("JavaScript", "javascript")
     return _without_included(_unwrapped(_without_uses(said)))
@@ -91,7 +91,7 @@ def is_about_a_thing(tokens: Sequence[str], lead: int) -> bool:
     return THIRDS.get(word) in MAY_ACT and (after in ACTS or after in _IS)
 
 
-def asks_when(tokens: Sequence[str]) -> bool:
+def introduces_situation(tokens: Sequence[str]) -> bool:
     """Whether the text that follows describes the situation before a call: `use it when users: …`."""
     return tokens[-1] == "when" or (tokens[-1] in ("user", "users") and "when" in tokens[-3:-1])
 
@@ -113,7 +113,7 @@ def is_of_the_tool(tokens: Sequence[str], at: int) -> bool:
     )  # fmt: skip
 
 
-def tells_no_reading(tokens: Sequence[str], lead: int) -> bool:
+def describes_no_reading(tokens: Sequence[str], lead: int) -> bool:
     """Whether a sentence with a reading verb describes the outcome of an act, an input, or a plural noun."""
     word, follows = tokens[lead], [token for token in tokens[lead + 1 : lead + 10] if token not in _EACH]
     if (
@@ -131,17 +131,17 @@ def tells_no_reading(tokens: Sequence[str], lead: int) -> bool:
     return follows[0] in _KEYS and not _MADE.isdisjoint(follows[:6])
 
 
-def points_elsewhere(tokens: Sequence[str]) -> bool:
+def refers_to_another_tool(tokens: Sequence[str]) -> bool:
     """Whether a sentence refers to another tool: `to cancel it, use …`."""
     at = next((at for at, word in enumerate(tokens) if word in ("use", "call", "see", "try")), None)
     return at is not None and tokens[at + 1 : at + 2] not in ([], ["this"], ["it"])
 
 
-def risks(tokens: Sequence[str]) -> tuple[str, str] | None:
+def possible_side_effect(tokens: Sequence[str]) -> tuple[str, str] | None:
     """A possible side effect that a sentence mentions: `the analysis may overwrite data`, `it always deletes`."""
     noted = next((at for at, word in enumerate(tokens[:12]) if word == "that" and tokens[at - 1] == "note"), -1)
     tokens = tokens[noted + 1 :]
-    modal = next((at for at, token in enumerate(tokens) if token in _CHANCES), 0)
+    modal = next((at for at, token in enumerate(tokens) if token in _MODALS), 0)
     if not modal or _ITSELF.isdisjoint(tokens[:modal]) or not v.SUBORDINATE.isdisjoint(tokens[1:modal]):
         return None
     at = next((at for at in range(modal + 1, len(tokens)) if not tokens[at].endswith("ly")), len(tokens))

@@ -8,27 +8,27 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from interlock.policy import (
+    build_targets,
     exhaustion,
     globs,
     kinds,
     options,
     other_code,
-    particular,
     paths,
+    program_rules,
     programs,
+    project_code,
     python_code,
-    recipes,
     services,
     shell,
     shell_options,
-    steps,
-    tells,
+    status_commands,
 )
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold, is_turned
 from interlock.policy.kinds import by
 from interlock.policy.printing import DECODERS
-from interlock.policy.report import Report, said
+from interlock.policy.report import Report, output_of
 from interlock.policy.secrets import names_secret
 from interlock.policy.shell import UNKNOWN, Command, Unreadable
 
@@ -63,15 +63,15 @@ class Script(Report):
         """Judges the execution of a Python file."""
         _own_script(path, self, depth, python=True)
 
-    def fed(self, command: Command) -> str | None:
+    def standard_input(self, command: Command) -> str | None:
         """The standard input of a command; None, with a finding, if it is unknown."""
-        return _fed(command, self)
+        return _source_on_standard_input(command, self)
 
 
 @lru_cache(maxsize=512)
 def judge(text: str) -> tuple[Raised, ...]:
     """Findings for a shell script; empty for harmless work in the workspace. Total."""
-    report = Script().over(text)
+    report = Script().check_shares(text)
     plain = fold(text) if not text.isascii() else text
     for reading in dict.fromkeys((text, plain)):
         _script(reading, report, 0)
@@ -80,7 +80,7 @@ def judge(text: str) -> tuple[Raised, ...]:
 
 def judge_words(words: Sequence[str]) -> tuple[Raised, ...]:
     """Findings for a program and its arguments that are executed without a shell."""
-    report = Script().over(*words)
+    report = Script().check_shares(*words)
     plain = tuple(fold(word) for word in words)
     _run(Command(plain), plain, report, 0)
     return tuple(report.found.values())
@@ -95,7 +95,7 @@ def _script(text: str, report: "Script", depth: int) -> None:
         try:
             found = shell.commands(reading)
             report.functions |= {command.in_function for command in found if command.in_function is not None}
-            if exhaustion.loops(reading, found):
+            if exhaustion.loops_forever(reading, found):
                 report.add(by(kinds.DESTROYS, "a loop without an end"))
             for command in found:
                 _command(command, report, depth)
@@ -115,7 +115,7 @@ def _command(command: Command, report: "Script", depth: int) -> None:
             report.add(kinds.READS_SECRETS)
         if command.text_in is not None and len(command.text_in) < 200:
             report.touches(("", *command.text_in.split()[:20]))
-    if any(name not in _PLACES and names_secret(name, particular.SOME_VALUE) for name in command.reads):
+    if any(name not in _PLACES and names_secret(name, program_rules.SOME_VALUE) for name in command.reads):
         report.add(kinds.READS_SECRETS)
     if command.decodes or "@P" in command.reads or ("IFS" in command.reads and words):
         report.add(kinds.HIDDEN)
@@ -152,9 +152,9 @@ def _run(command: Command, words: Sequence[str], report: "Script", depth: int) -
         if name in programs.WRAPPERS and (standard or name in ("busybox", "npx")):
             if name in programs.AS_ANOTHER:
                 report.add(by(kinds.ACCESS, name))
-            words = _inside(name, words[1:], report, depth)
+            words = _wrapped_command(name, words[1:], report, depth)
             if name in ("xargs", "parallel"):
-                words = _with_what_feeds(name, words, command, report)
+                words = _with_appended_input(name, words, command, report)
             continue
         break
     else:
@@ -163,9 +163,9 @@ def _run(command: Command, words: Sequence[str], report: "Script", depth: int) -
     _program(name, standard, words, command, report, depth)
 
 
-def _with_what_feeds(name: str, words: Sequence[str], command: Command, report: "Script") -> Sequence[str]:
+def _with_appended_input(name: str, words: Sequence[str], command: Command, report: "Script") -> Sequence[str]:
     """The words of a program that `xargs` or `parallel` starts, with the input they append, where it is known."""
-    fed = command.text_in if command.text_in is not None else said(command.fed_by) if command.fed_by else None
+    fed = command.text_in if command.text_in is not None else output_of(command.fed_by) if command.fed_by else None
     if command.fed_by is not None and command.fed_by.words[:1] and command.fed_by.words[0] in DECODERS:
         report.add(kinds.HIDDEN)
     if not words:
@@ -174,7 +174,7 @@ def _with_what_feeds(name: str, words: Sequence[str], command: Command, report: 
         elif name == "parallel" and fed is not None:
             return ("sh", "-c", fed)
         return ()
-    steps.found_elsewhere(words, command.fed_by, report)
+    build_targets.judge_found_elsewhere(words, command.fed_by, report)
     if programs.name_of(words[0])[0] in programs.SHELLS and (
         all(word.startswith("-") for word in words[1:]) or any(_FILLED.search(word) for word in words[1:])
     ):
@@ -182,14 +182,14 @@ def _with_what_feeds(name: str, words: Sequence[str], command: Command, report: 
     return words if fed is None else (*words, *fed.split()[:50])
 
 
-def _otherwise(words: Sequence[str], command: Command, report: "Script", depth: int) -> None:
+def _judge_as_flag(words: Sequence[str], command: Command, report: "Script", depth: int) -> None:
     """Judges the other reading of a wrapper's unknown option: that it takes the next word as its value."""
     other = Script()
     _run(command, words, other, depth + 1)
     report.add(*(each for each in other.found.values() if each is not kinds.UNKNOWN_PROGRAM))
 
 
-def _inside(name: str, words: Sequence[str], report: "Script", depth: int) -> Sequence[str]:
+def _wrapped_command(name: str, words: Sequence[str], report: "Script", depth: int) -> Sequence[str]:
     """The command that a wrapper starts."""
     takes, rest = programs.WRAPPERS[name], list(words)
     skip = name in programs.SKIPS
@@ -222,7 +222,7 @@ def _inside(name: str, words: Sequence[str], report: "Script", depth: int) -> Se
                 and (len(word) == 2 or word.startswith("--"))
                 and depth < DEEPEST
             ):
-                _otherwise(rest[1:], Command(tuple(rest[1:])), report, depth)
+                _judge_as_flag(rest[1:], Command(tuple(rest[1:])), report, depth)
             if name == "npx" and word in ("-c", "--call"):
                 report.add(kinds.HIDDEN)
         elif "=" in word and name in ("env", "sudo", "doas") and not word.startswith("/"):
@@ -247,19 +247,19 @@ def _inside(name: str, words: Sequence[str], report: "Script", depth: int) -> Se
 def _program(name: str, standard: bool, words: Sequence[str], command: Command, report: "Script", depth: int) -> None:
     args = words[1:]
     report.add(*options.judge(name, args))
-    if exhaustion.fills(name, args, command):
+    if exhaustion.fills_disk(name, args, command):
         report.add(by(kinds.DESTROYS, name))
     if name in _EVALUATING and any("[" in word and ("$(" in word or "`" in word) for word in args):
         report.add(kinds.HIDDEN)
-    if report.written and recipes.concerns(name):
-        recipes.judge(name, report)
-    if standard and tells.only(name, args):
+    if report.written and project_code.concerns(name):
+        project_code.judge(name, report)
+    if standard and status_commands.only_reports(name, args):
         return
-    if (special := particular.SPECIAL.get(name)) is not None:
+    if (special := program_rules.SPECIAL.get(name)) is not None:
         special(args, command, report, depth)
         return
     if (sure := programs.SURE.get(name)) is not None:
-        if len(args) == 1 and args[0] in particular.ASKS:
+        if len(args) == 1 and args[0] in program_rules.ASKS:
             return
         if services.knows(name) and services.reads(name, args):
             report.add(by(kinds.READS_ELSEWHERE, name))
@@ -270,20 +270,20 @@ def _program(name: str, standard: bool, words: Sequence[str], command: Command, 
     elif name in programs.INTERPRETERS:
         _interpreter(name, args, command, report, depth)
     elif name in programs.SUBCOMMANDS:
-        particular.subcommands(name, args, command, report, depth)
+        program_rules.subcommands(name, args, command, report, depth)
     elif name in programs.RUNS_TARGETS:
-        steps.targets(name, args, report, depth)
+        build_targets.judge_targets(name, args, report, depth)
     elif name in programs.HARMLESS:
-        particular.harmless(name, args, command, report)
+        program_rules.harmless(name, args, command, report)
     elif words[0] in report.functions:
         if any(paths.is_system(arg) for arg in args):
             report.add(kinds.OUTSIDE_WORKSPACE)
     elif not standard:
         _own_script(words[0], report, depth)
-        steps.given(words[0], args, report)
+        build_targets.judge_arguments(words[0], args, report)
     elif name.startswith(("mkfs.", "mount.", "systemd-")):
         report.add(kinds.DESTROYS)
-    elif services.asks_unknown(name, args):
+    elif services.unknown_only_reports(name, args):
         report.add(kinds.ASKS_UNKNOWN)
     else:
         report.add(kinds.UNKNOWN_PROGRAM)
@@ -291,7 +291,7 @@ def _program(name: str, standard: bool, words: Sequence[str], command: Command, 
 
 def _own_script(path: str, report: "Script", depth: int, *, python: bool = False) -> None:
     """Judges running a file: workspace files are the agent's own work, unless this script wrote them."""
-    if UNKNOWN in path or "*" in path or steps.starts_another(path):
+    if UNKNOWN in path or "*" in path or build_targets.starts_another(path):
         report.add(kinds.HIDDEN)
         return
     if (
@@ -301,7 +301,7 @@ def _own_script(path: str, report: "Script", depth: int, *, python: bool = False
         or paths.plain(path).startswith(("/tmp/", "/var/tmp/", "/dev/"))
     ):
         report.add(kinds.OUTSIDE_WORKSPACE)
-    if steps.is_act(path):
+    if build_targets.is_act(path):
         report.add(kinds.ACTS)
     plain = paths.plain(path)
     if plain in report.written:
@@ -322,11 +322,11 @@ def _shell(args: Sequence[str], command: Command, report: "Script", depth: int) 
         _script(given.script, report, depth + 1)
     elif given.file is not None and not (given.file.isdigit() and command.redirects):
         _own_script(given.file, report, depth)
-    elif not given.tells and (text := _fed(command, report)) is not None:
+    elif not given.tells and (text := _source_on_standard_input(command, report)) is not None:
         _script(text, report, depth + 1)
 
 
-def _fed(command: Command, report: "Script") -> str | None:
+def _source_on_standard_input(command: Command, report: "Script") -> str | None:
     """The source that an interpreter reads from standard input; None, with a finding, if it is unknown."""
     if command.text_in is not None:
         return command.text_in
@@ -339,7 +339,7 @@ def _fed(command: Command, report: "Script") -> str | None:
         return None
     if source.words[:1] == ("cat",) and source.text_in is not None:
         return source.text_in
-    if (text := said(source)) is None:
+    if (text := output_of(source)) is None:
         report.add(kinds.HIDDEN)
     return text
 
@@ -350,7 +350,7 @@ def _interpreter(name: str, args: Sequence[str], command: Command, report: "Scri
     while rest and rest[0].startswith("-") and rest[0] != "-":
         option = rest.pop(0)
         if python and option.startswith("-m"):
-            recipes.module(option[2:] or (rest.pop(0) if rest else ""), rest, command, report, depth)
+            project_code.module(option[2:] or (rest.pop(0) if rest else ""), rest, command, report, depth)
             return
         letters = option[1:] if not option.startswith("--") else ""
         if not python and (
@@ -374,12 +374,12 @@ def _interpreter(name: str, args: Sequence[str], command: Command, report: "Scri
         if not rest:
             return
     if rest and rest[0] not in ("-", "/dev/stdin"):
-        if particular.REMOTE.match(rest[0]):
+        if program_rules.REMOTE.match(rest[0]):
             report.add(kinds.LEAVES)
         _own_script(rest[0], report, depth, python=python)
-        steps.given(rest[0], rest[1:], report)
+        build_targets.judge_arguments(rest[0], rest[1:], report)
         return
-    if (text := _fed(command, report)) is not None:
+    if (text := _source_on_standard_input(command, report)) is not None:
         report.add(*_code(python, text))
 
 

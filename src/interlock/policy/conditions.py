@@ -8,8 +8,8 @@ from typing import Any
 import cel
 from cel import Context
 
-from interlock.policy import effort
-from interlock.policy.effort import Effort
+from interlock.policy import condition_cost
+from interlock.policy.condition_cost import Effort
 from interlock.policy.flattening import Flat, flattened
 
 __all__ = [
@@ -119,7 +119,7 @@ def compile_condition(source: str) -> Condition:
     _check_patterns(source, plain)
     reads = {name: _fields(name, plain) for name in names if name in FIELDS}
     try:
-        most = effort.effort_of(plain, reads.get("args", frozenset()))
+        most = condition_cost.effort_of(plain, reads.get("args", frozenset()))
     except ValueError as error:
         raise BadCondition(str(error)) from error
     flat = flattened(source, plain, reads, bound)
@@ -153,10 +153,10 @@ def _blank(literal: re.Match[str]) -> str:
 
 
 def _check_patterns(source: str, plain: str) -> None:
-    for pattern in effort.patterns(source, plain):
+    for pattern in condition_cost.patterns(source, plain):
         if pattern is None:
             raise BadCondition("the pattern of `matches` is a text in quotes, not made of the call")
-        if effort.repeats_too_often(pattern):
+        if condition_cost.repeats_too_often(pattern):
             raise BadCondition("a pattern of `matches` repeats too often: it would be slow for every call")
         try:
             cel.compile(f'"".matches({pattern}\n)').execute()

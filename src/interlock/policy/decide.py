@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from interlock.policy import meaning, placeholders, runners, taint
+from interlock.policy import command_tools, meaning, placeholders, taint
 from interlock.policy.arguments import Inspection, inspect
 from interlock.policy.binding import same
 from interlock.policy.builtin import BASE
@@ -13,7 +13,7 @@ from interlock.policy.conditions import Context, context_of
 from interlock.policy.grants import Grant, covering
 from interlock.policy.risk import MATRIX, Effect, Risk, Trust
 from interlock.policy.rules import Applicable, Policy, Rule
-from interlock.policy.words import looks_red
+from interlock.policy.tool_definitions import looks_red
 
 SECRET_RULE = "builtin:secret"
 PRODUCTION_RULE = "builtin:production"
@@ -66,7 +66,7 @@ def base_risk(call: Call, policy: Policy) -> tuple[Risk, str]:
         risk = Risk(call.declared_risk)
         return risk, f"`{call.tool}` declares itself {risk}"
     said = looks_red(call.tool, call.description, call.input_schema, call.hints, call.args)
-    if said and not runners.looks(call):
+    if said and not command_tools.call_only_reads(call):
         return Risk.RED, f"`{call.tool}` has no rule, and {said}"
     return Risk.YELLOW, f"`{call.tool}` has no rule: YELLOW"
 
@@ -154,7 +154,7 @@ def _decide(call: Call, who: Caller, policy: Policy, terms: _Terms) -> Decision:
         kept = _plain(call, who, policy, terms)
         if terms.approval is None and not (terms.grants and kept.grantable):
             return kept
-    verdict = _begun(call, policy)
+    verdict = _initial_verdict(call, policy)
     _look(verdict, seen)
     for each in found:
         verdict.take(each)
@@ -165,7 +165,7 @@ def _decide(call: Call, who: Caller, policy: Policy, terms: _Terms) -> Decision:
     return _decision(verdict, call, who, policy, terms)
 
 
-def _begun(call: Call, policy: Policy) -> _Verdict:
+def _initial_verdict(call: Call, policy: Policy) -> _Verdict:
     risk, why = base_risk(call, policy)
     return _Verdict(risk, [why])
 
@@ -177,12 +177,12 @@ def _plain(call: Call, who: Caller, policy: Policy, terms: _Terms) -> Decision:
     """
     alone = terms._replace(approval=None, grants=()) if terms.approval or terms.grants else terms
     if call.tool not in policy.base and not call.is_builtin and call.declared_risk is None:
-        return _decision(_begun(call, policy), call, who, policy, alone)
+        return _decision(_initial_verdict(call, policy), call, who, policy, alone)
     key = (call.tool, call.is_builtin, call.declared_risk, who.trust, terms.people_for_red)
     if (kept := policy.plain.get(key)) is None:
         if len(policy.plain) >= MOST_KEPT:
             policy.plain.clear()
-        kept = policy.plain[key] = _decision(_begun(call, policy), call, who, policy, alone)
+        kept = policy.plain[key] = _decision(_initial_verdict(call, policy), call, who, policy, alone)
     return kept
 
 

@@ -1,6 +1,6 @@
 """Removes examples from a description: JSON objects that show an input or output.
 
-The remaining text is analysed in `prose`.
+The remaining text is analysed in `tool_descriptions`.
 """
 
 import re
@@ -16,7 +16,7 @@ _FIRST = 20
 """An object at the beginning of a description is not an example."""
 
 
-def without(text: str) -> str:
+def without_examples(text: str) -> str:
     """The text without JSON examples and marked examples; an unterminated one is kept."""
     if "<example" in text.lower():
         text = _MARKED.sub(" ", text)

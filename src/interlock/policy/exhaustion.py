@@ -52,7 +52,7 @@ _FOUND_BY = frozenset("glob iglob rglob walk listdir scandir iterdir".split())
 _WRITES = re.compile(r"[wa+]")
 
 
-def loops(text: str, found: Iterable[Command]) -> bool:
+def loops_forever(text: str, found: Iterable[Command]) -> bool:
     """Whether a script has a loop that nothing ends or slows down."""
     if "done" not in text:
         return False
@@ -63,7 +63,7 @@ def loops(text: str, found: Iterable[Command]) -> bool:
     return any(not _PAUSES.search(each["body"]) for each in _LOOP.finditer(text))
 
 
-def fills(name: str, args: Sequence[str], command: Command) -> bool:
+def fills_disk(name: str, args: Sequence[str], command: Command) -> bool:
     """Whether a program would write without end, or more than fits on a disk."""
     if name in ("head", "truncate", "fallocate"):
         return any(_HUGE.fullmatch(arg.lstrip("-cnsl")) for arg in args)
@@ -85,7 +85,7 @@ def in_python(nodes: Iterable[ast.AST], names: Collection[str]) -> Iterator[Rais
             elif type(node.op) is ast.Pow and (_number(node.right) or 0) > MOST_DIGITS:
                 yield by(kinds.DESTROYS, "**")
         elif type(node) is ast.For:
-            if (_goes_through_files(node) and _encrypts(names) and _writes(node)) or _goes_on(node):
+            if (_goes_through_files(node) and _encrypts(names) and _writes(node)) or _is_endless(node):
                 yield by(kinds.DESTROYS, "for")
         elif type(node) in _COMPREHENSIONS:
             turns = math.prod(max(1, _turns(each.iter)) for each in getattr(node, "generators", ()))
@@ -112,14 +112,16 @@ def _called(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
-def _goes_on(loop: ast.For) -> bool:
+def _is_endless(loop: ast.For) -> bool:
     """Whether a `for` loop never ends, or creates files or processes without bound."""
     turns = _turns(loop.iter)
     if turns == float("inf"):
         return not _ends(loop)
     if turns > MOST_TURNS and _multiplies(loop):
         return True
-    return (turns > MOST_WRITES and _writes_on(loop)) or (turns > 1 and turns * _kept(loop) > LARGEST and _grows(loop))
+    return (turns > MOST_WRITES and _keeps_writing(loop)) or (
+        turns > 1 and turns * _kept(loop) > LARGEST and _grows(loop)
+    )
 
 
 def _turns(counted: ast.expr) -> float:
@@ -172,7 +174,7 @@ def _grows(loop: ast.For) -> bool:
     )
 
 
-def _writes_on(loop: ast.For) -> bool:
+def _keeps_writing(loop: ast.For) -> bool:
     return any(isinstance(each, ast.Call) and _called(each) in ("write", "writelines") for each in ast.walk(loop))
 
 

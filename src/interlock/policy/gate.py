@@ -41,7 +41,7 @@ _INVISIBLE = re.compile("[\\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Handed:
+class Submission:
     """A submitted deliverable; exactly one of `text`, `data` and `path` (with `content`) is set."""
 
     sha256: str
@@ -63,7 +63,7 @@ class Fault:
     detail: str
 
 
-def faults(handed: Handed, rejected: Collection[str] = ()) -> list[Fault]:
+def faults(handed: Submission, rejected: Collection[str] = ()) -> list[Fault]:
     """All faults, most basic first; empty if it may be reviewed.
 
     `rejected` are the digests of versions that were sent back. Messages never contain a secret's value.
@@ -94,7 +94,7 @@ def is_refusal(text: str) -> bool:
     return is_short and _REFUSAL.match(said) is not None and _SUBSTANCE.search(said) is None
 
 
-def _empty(handed: Handed) -> str | None:
+def _empty(handed: Submission) -> str | None:
     if handed.path is not None:
         if not handed.content:
             return f"the deliverable is empty: `{handed.path}` has no bytes"
@@ -125,7 +125,7 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield each
 
 
-def _text_of(handed: Handed) -> str | None:
+def _text_of(handed: Submission) -> str | None:
     """Its text, if any."""
     if handed.text is not None or handed.content is None:
         return handed.text
@@ -136,12 +136,12 @@ def _text_of(handed: Handed) -> str | None:
     return None if "\x00" in text else text
 
 
-def _size(handed: Handed) -> Iterator[Fault]:
+def _size(handed: Submission) -> Iterator[Fault]:
     if handed.content is not None and len(handed.content) > LARGEST_BYTES:
         yield Fault("size", f"`{handed.path}` has {len(handed.content):,} bytes: {LARGEST_BYTES:,} are the most")
 
 
-def _said(handed: Handed, text: str | None) -> Iterator[Fault]:
+def _said(handed: Submission, text: str | None) -> Iterator[Fault]:
     if handed.data is not None:
         words = [leaf for leaf in _leaves(handed.data) if leaf is not None]
         if all(isinstance(leaf, str) and is_placeholder(leaf) for leaf in words):
@@ -158,12 +158,12 @@ def _said(handed: Handed, text: str | None) -> Iterator[Fault]:
         )
 
 
-def _is_prose(handed: Handed) -> bool:
+def _is_prose(handed: Submission) -> bool:
     """Whether words such as `test` or `null` cannot be a complete result."""
     return handed.path is None or handed.path.lower().endswith((".md", ".txt", ".rst", ".html", ".docx"))
 
 
-def _formed(handed: Handed, text: str | None) -> Iterator[Fault]:
+def _formed(handed: Submission, text: str | None) -> Iterator[Fault]:
     form = formats.of_file(handed.path) if handed.path is not None else formats.declared(handed.spec)
     if handed.data is not None:
         return
@@ -179,7 +179,7 @@ def _formed(handed: Handed, text: str | None) -> Iterator[Fault]:
             yield Fault("format", problem)
 
 
-def secrets(handed: Handed) -> Iterator[Fault]:
+def secrets(handed: Submission) -> Iterator[Fault]:
     """What looks like a secret; the message names its kind."""
     text = _text_of(handed)
     kind = first_secret(text) if text is not None else None

@@ -107,7 +107,7 @@ def judge(args: Sequence[str]) -> tuple[list[Raised], list[str]]:
         found.append(by(kinds.LEAVES, "git archive"))
     if command == "maintenance" and rest[:1] in (["start"], ["register"]):
         found.append(by(kinds.ACCESS, "git"))
-    if _loses(command, rest):
+    if _loses_work(command, rest):
         found.append(by(kinds.DESTROYS, "git"))
     if command == "remote" and rest and rest[0] not in ("-v", "--verbose", "show", "get-url"):
         found.append(by(kinds.LEAVES, "git remote"))
@@ -133,7 +133,7 @@ def _written(command: str, rest: Sequence[str]) -> list[str]:
     ]
 
 
-def _loses(command: str, rest: Sequence[str]) -> bool:
+def _loses_work(command: str, rest: Sequence[str]) -> bool:
     """Whether a command would lose uncommitted work, or commits that nothing else references."""
     options = {arg for arg in rest if arg.startswith("-")}
     short = "".join(arg[1:] for arg in options if not arg.startswith("--"))

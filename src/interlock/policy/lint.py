@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Any
 
 from interlock.policy.builtin import BASE
+from interlock.policy.condition_terms import ALWAYS, Way, is_contradictory, says_no_more, ways
 from interlock.policy.file_reader import is_known
 from interlock.policy.risk import Risk, Trust
 from interlock.policy.rules import Policy, Rule
-from interlock.policy.terms import ALWAYS, Way, is_contradictory, says_no_more, ways
 
 KINDS: Mapping[str, str] = {
     "unreachable": "it can never match: its condition is never true, or none of its tools is known",

@@ -1,6 +1,6 @@
 """Judges the meaning of a call's arguments: commands, statements, URLs, recipients, amounts.
 
-Consequences are drawn in `decide`; definitions of tools are judged in `words`.
+Consequences are drawn in `decide`; definitions of tools are judged in `tool_definitions`.
 """
 
 import re
@@ -9,24 +9,24 @@ from typing import Any
 
 from interlock.policy import (
     amounts,
-    asides,
+    argument_names,
     commands,
-    holds,
+    injections,
     kinds,
     languages,
     options,
     other_code,
     paths,
     recipients,
-    smuggled,
+    side_effects,
     sql,
     urls,
     verbs,
 )
+from interlock.policy.argument_names import Content, ToolKind
 from interlock.policy.builtin import BASE
 from interlock.policy.calls import Call, Raised
 from interlock.policy.folding import fold, is_odd, nested, readings
-from interlock.policy.holds import Holds, Kind
 from interlock.policy.own_tools import OWN, SETTLED, lists, orders, overrides, texts
 from interlock.policy.rules import Policy
 
@@ -46,10 +46,10 @@ _RELATIVE = re.compile(r"[\w-]+(?:/[\w-]+)*/[\w.-]+\.\w{1,5}")
 """A relative path in the place of a URL."""
 _OPENINGS = frozenset('{[" \t\n\ufeff/~.\\')
 _SCALARS = frozenset((int, float, bool))
-_SPOKEN = Holds.PROSE | Holds.COMMAND | Holds.CODE | Holds.SQL | Holds.MAYBE_SQL | Holds.BODY
+_SPOKEN = Content.PROSE | Content.COMMAND | Content.CODE | Content.SQL | Content.MAYBE_SQL | Content.BODY
 """Arguments whose text is judged by its own rules; any other text is a plain value."""
-_PLAINLY = (Holds.NOTHING, Holds.SOUGHT)
-_ORDERS = Holds.PROSE | Holds.COMMAND | Holds.CODE | Holds.SQL | Holds.RUN
+_PLAINLY = (Content.NOTHING, Content.SOUGHT)
+_ORDERS = Content.PROSE | Content.COMMAND | Content.CODE | Content.SQL | Content.RUN
 _GIVEN = ("args", "arguments", "argv", "params", "parameters")
 _WRITE_METHODS = frozenset("POST PUT PATCH DELETE CONNECT TRACE MKCOL MOVE COPY PROPPATCH LOCK PURGE".split())
 _INSIDE = frozenset(
@@ -74,40 +74,40 @@ def findings(call: Call, policy: Policy, hidden: Sequence[tuple[str, str]] = ())
         for each in own(args, call.is_builtin):
             found.setdefault(each.rule, each)
     settled = call.is_builtin and tool in SETTLED
-    if policy.production or not (settled or _says_nothing(args, holds.kind_of(tool))):
-        _Look(call, policy, found).at(args)
+    if policy.production or not (settled or _is_harmless(args, argument_names.kind_of(tool))):
+        _Judgement(call, policy, found).at(args)
     if hidden and not settled:
-        _Look(call, policy, found).behind(hidden)
+        _Judgement(call, policy, found).behind(hidden)
     return tuple(found.values()) if found else ()
 
 
-def _says_nothing(args: Mapping[str, Any], kind: int) -> bool:
+def _is_harmless(args: Mapping[str, Any], kind: int) -> bool:
     """Fast path: True only if no argument concerns any topic judged here."""
-    if kind & (Kind.SHELL | Kind.PYTHON | Kind.PROGRAM):
+    if kind & (ToolKind.SHELL | ToolKind.PYTHON | ToolKind.PROGRAM):
         return False
     for key, value in args.items():
-        what = holds.of(key)
+        what = argument_names.content_of(key)
         if type(value) is str:
-            if value[:1] in _OPENINGS or not _says_nothing_as(what, value):
+            if value[:1] in _OPENINGS or not _is_harmless_text(what, value):
                 return False
-        elif (what and what != Holds.PROSE) or (value is not None and type(value) not in _SCALARS):
+        elif (what and what != Content.PROSE) or (value is not None and type(value) not in _SCALARS):
             return False
     return True
 
 
-def _says_nothing_as(what: int, text: str) -> bool:
-    if what == Holds.PROSE:
-        return not smuggled.is_alive(text)
-    if ":" in text or smuggled.may_be(text) or (" " in text and smuggled.may_run(text)):
+def _is_harmless_text(what: int, text: str) -> bool:
+    if what == Content.PROSE:
+        return not injections.may_be_active_content(text)
+    if ":" in text or injections.may_inject(text) or (" " in text and injections.may_run(text)):
         return False
-    if what == Holds.PATH:
+    if what == Content.PATH:
         return not paths.judge(text, writes=True, closed=False)
-    if what == Holds.MAYBE_ACT:
+    if what == Content.MAYBE_ACT:
         return not verbs.is_grave_act(text)
-    return what in _PLAINLY or (what == Holds.ACT and not (orders(text) or other_code.is_function(text)))
+    return what in _PLAINLY or (what == Content.ACT and not (orders(text) or other_code.is_function(text)))
 
 
-class _Look:
+class _Judgement:
     """One pass over all arguments of a call."""
 
     __slots__ = (
@@ -119,12 +119,12 @@ class _Look:
         self.policy = policy
         self.found = found
         self.tool, self.description = call.tool, call.description
-        self.kind = holds.kind_of(call.tool)
+        self.kind = argument_names.kind_of(call.tool)
         self.builtin = call.is_builtin and call.tool in BASE
         self.settled = call.tool in OWN
-        self.program = holds.program_of(call.tool) if self.kind & Kind.PROGRAM else ""
-        self.reads = bool(self.kind & Kind.READS)
-        self.opens = not (self.builtin or self.kind & (Kind.READS | Kind.WRITES_FILES))
+        self.program = argument_names.program_of(call.tool) if self.kind & ToolKind.PROGRAM else ""
+        self.reads = bool(self.kind & ToolKind.READS)
+        self.opens = not (self.builtin or self.kind & (ToolKind.READS | ToolKind.WRITES_FILES))
         """Whether a document may contain instructions to the tool: it neither reads nor stores its input."""
         self.scripts = 0
         self.values = 0
@@ -142,54 +142,54 @@ class _Look:
                 self._object(value, rest)
             else:
                 for item in value:
-                    inner = _inner("", item, Holds.NOTHING) if isinstance(item, str) else item
+                    inner = _inner("", item, Content.NOTHING) if isinstance(item, str) else item
                     if isinstance(inner, (dict, list, tuple)):
                         rest.append(inner)
 
     def behind(self, hidden: Sequence[tuple[str, str]]) -> None:
         """Judges decoded texts, both as plain values and as scripts."""
         for key, text in hidden:
-            what = holds.of(key)
+            what = argument_names.content_of(key)
             if (inner := nested(text)) is not None:
                 self.at(inner if isinstance(inner, dict) else {key: inner})
-            elif not (what & Holds.PROSE and "\n" in text):
-                self.add(smuggled.harm(text))
+            elif not (what & Content.PROSE and "\n" in text):
+                self.add(injections.findings_in_script(text))
                 if sql.looks_like(text):
                     self.add(sql.judge(text))
-                if not what & (Holds.PROSE | Holds.URL | Holds.COMMAND | Holds.CODE):
+                if not what & (Content.PROSE | Content.URL | Content.COMMAND | Content.CODE):
                     self._argument(key, text, what, {})
 
     def _object(self, args: Mapping[str, Any], rest: list[Any]) -> None:
-        everything = Holds.NOTHING
+        everything = Content.NOTHING
         for key, value in args.items():
-            what = holds.of(key)
+            what = argument_names.content_of(key)
             everything |= what
-            if key in smuggled.STAGES:
-                self.add((smuggled.STAGES[key],))
+            if key in injections.STAGES:
+                self.add((injections.STAGES[key],))
             if isinstance(value, str):
                 self._argument(key, value, what, args)
-                if (inner := _inner(key, value, what & ~Holds.PROSE if self.opens else what)) is not None:
+                if (inner := _inner(key, value, what & ~Content.PROSE if self.opens else what)) is not None:
                     rest.append(inner)
             elif what or isinstance(value, (dict, list, tuple)):
                 self._argument(key, value, what, args)
                 if isinstance(value, (dict, list, tuple)):
                     rest.append(value)
-        if everything & Holds.SUMS and not self.reads and not self.builtin:
+        if everything & Content.SUMS and not self.reads and not self.builtin:
             shown = args.get("all") is True and self._tells()
             self.add(
                 amounts.judge({k: v for k, v in args.items() if k != "all"} if shown else args, self.policy.limits)
             )
-        if everything & Holds.ASIDE and not self.builtin:
-            self.add(asides.judge(self.tool, args, reads=self.reads))
-        if (everything & Holds.COMMAND or self.program) and not self.settled:
+        if everything & Content.ASIDE and not self.builtin:
+            self.add(side_effects.judge(self.tool, args, reads=self.reads))
+        if (everything & Content.COMMAND or self.program) and not self.settled:
             self._started(args)
-        if everything & (Holds.METHOD | Holds.BODY | Holds.HEADERS) and not self.settled:
+        if everything & (Content.METHOD | Content.BODY | Content.HEADERS) and not self.settled:
             self._http(args, everything)
         if "name" in args and not (self.reads or self.builtin):
             self._called(args)
 
     def _tells(self) -> bool:
-        return holds.only_tells(self.tool, self.description)
+        return argument_names.only_reports(self.tool, self.description)
 
     def _called(self, args: Mapping[str, Any]) -> None:
         """Judges a nested tool call in the arguments: a tool's name and its arguments."""
@@ -202,7 +202,7 @@ class _Look:
         """Judges a program, its arguments and its environment in separate arguments, as MCP settings have them."""
         words: list[str] = []
         for key, value in args.items():
-            if holds.of(key) & Holds.COMMAND and isinstance(value, str) and value and not words:
+            if argument_names.content_of(key) & Content.COMMAND and isinstance(value, str) and value and not words:
                 words.append(value)
         given = next((args[key] for key in _GIVEN if key in args), ())
         if self.program and not words:
@@ -212,7 +212,7 @@ class _Look:
         if words and isinstance(given, (list, tuple)) and given and not any(sign in words[0] for sign in "\n;|&"):
             rest = [each for each in given[:1000] if isinstance(each, str)]
             found = commands.judge_words([*words[0].split(), *rest])
-            if not self.kind & Kind.SHELL and kinds.UNKNOWN_PROGRAM in commands.judge_words([words[0]]):
+            if not self.kind & ToolKind.SHELL and kinds.UNKNOWN_PROGRAM in commands.judge_words([words[0]]):
                 found = tuple(each for each in found if each is not kinds.UNKNOWN_PROGRAM)
             self.add(found)
         variables = args.get("env")
@@ -221,13 +221,13 @@ class _Look:
                 self.add(options.raised_by(str(name), str(value)))
 
     def _argument(self, key: str, value: Any, what: int, args: Mapping[str, Any]) -> None:
-        if what & Holds.PEOPLE and not (self.reads or holds.looks_up(self.tool, self.description, key)):
+        if what & Content.PEOPLE and not (self.reads or argument_names.looks_up(self.tool, self.description, key)):
             if recipients.are_outside(value, key, self.policy.organisation, surely=not self.builtin):
                 self.add((kinds.RECIPIENT,))
             if recipients.count(value) > self.policy.limits.count:
                 self.add((kinds.BULK,))
         found = (value,) if isinstance(value, str) else texts(value)
-        if what & Holds.COMMAND and isinstance(value, (list, tuple)) and not isinstance(value, str):
+        if what & Content.COMMAND and isinstance(value, (list, tuple)) and not isinstance(value, str):
             for words in lists(value):
                 self._words(key, words)
             return
@@ -243,72 +243,72 @@ class _Look:
             return
         if not self.settled:
             self._commands(text, what, args)
-        if smuggled.is_alive(text):
-            self.add(smuggled.in_cell(text))
-        if what & Holds.URL or (not what & Holds.PROSE and ":" in text and _SCHEME.match(text)):
+        if injections.may_be_active_content(text):
+            self.add(injections.findings_in_cell(text))
+        if what & Content.URL or (not what & Content.PROSE and ":" in text and _SCHEME.match(text)):
             self._address(key, text, what)
-        if (what & Holds.RUN or not what & _SPOKEN) and not (self.builtin or self.settled):
-            if what & Holds.RUN or smuggled.may_be(text):
+        if (what & Content.RUN or not what & _SPOKEN) and not (self.builtin or self.settled):
+            if what & Content.RUN or injections.may_inject(text):
                 self._value(text, what)
-        elif what & (Holds.SQL | Holds.MAYBE_SQL) and not (self.builtin or what & Holds.COMMAND):
-            self.add(smuggled.in_question(text))
-        if not what & Holds.PROSE and (what & Holds.PATH or text[:1] in "/~.\\" or text[1:2] == ":"):
+        elif what & (Content.SQL | Content.MAYBE_SQL) and not (self.builtin or what & Content.COMMAND):
+            self.add(injections.findings_in_query(text))
+        if not what & Content.PROSE and (what & Content.PATH or text[:1] in "/~.\\" or text[1:2] == ":"):
             self._path(text, what)
-        sought = self.reads and what & Holds.SOUGHT
-        if not (what & _ORDERS or sought or self.builtin) and " " in text and smuggled.may_run(text):
-            self.add(smuggled.harm(text, states=not (self.reads or what & Holds.MAYBE_SQL)))
-        if what & Holds.MAYBE_ACT and not (self.reads or self.builtin) and verbs.is_grave_act(text):
+        sought = self.reads and what & Content.SOUGHT
+        if not (what & _ORDERS or sought or self.builtin) and " " in text and injections.may_run(text):
+            self.add(injections.findings_in_script(text, states=not (self.reads or what & Content.MAYBE_SQL)))
+        if what & Content.MAYBE_ACT and not (self.reads or self.builtin) and verbs.is_grave_act(text):
             self.add((kinds.ACTS,))
-        if what & (Holds.ACT | Holds.METHOD) and not self.builtin and self._asks(key, text, what):
+        if what & (Content.ACT | Content.METHOD) and not self.builtin and self._asks(key, text, what):
             self.add((kinds.ACTS,))
 
     def _value(self, text: str, what: int) -> None:
         """Judges a text where neither prose nor commands are expected."""
-        self.add(smuggled.in_value(text, reads=self.reads))
-        if self.reads and what & Holds.SOUGHT and smuggled.only_alternates(text):
+        self.add(injections.findings_in_value(text, reads=self.reads))
+        if self.reads and what & Content.SOUGHT and injections.only_alternates(text):
             return
-        for script in smuggled.steps(text) if what & Holds.RUN else smuggled.scripts(text):
+        for script in injections.scripts_in_recipe(text) if what & Content.RUN else injections.scripts(text):
             self.values += 1
-            self.add(smuggled.harm(script) if self.values <= MOST_VALUES else (kinds.UNREADABLE,))
+            self.add(injections.findings_in_script(script) if self.values <= MOST_VALUES else (kinds.UNREADABLE,))
 
     def _asks(self, key: str, text: str, what: int) -> bool:
         """Whether an argument that selects an operation requests an act."""
-        if what & Holds.COMMAND and self.kind & Kind.SHELL:
+        if what & Content.COMMAND and self.kind & ToolKind.SHELL:
             return False
-        if not what & Holds.ACT:
+        if not what & Content.ACT:
             return text.strip().upper() in _WRITE_METHODS if self.reads else verbs.is_method_that_acts(text)
-        if self.reads and (verbs.is_weak_act_key(key) or self.kind & Kind.LISTS_EVENTS):
+        if self.reads and (verbs.is_weak_act_key(key) or self.kind & ToolKind.LISTS_EVENTS):
             return False
-        return verbs.asks_for_act(text) or (not what & Holds.COMMAND and orders(text))
+        return verbs.asks_for_act(text) or (not what & Content.COMMAND and orders(text))
 
     def _path(self, text: str, what: int) -> None:
         text = text.strip()
         if len(text) > paths.LONGEST or "\n" in text:
             return
-        writes = bool(self.kind & Kind.WRITES_FILES) and not self.reads
-        self.add(paths.judge(text, writes=writes and bool(what & Holds.PATH), closed=False))
+        writes = bool(self.kind & ToolKind.WRITES_FILES) and not self.reads
+        self.add(paths.judge(text, writes=writes and bool(what & Content.PATH), closed=False))
 
     def _commands(self, text: str, what: int, args: Mapping[str, Any]) -> None:
-        if what & Holds.SCRIPT_OF_PAGE or (
-            what & Holds.ACT and not what & Holds.COMMAND and other_code.is_function(text)
+        if what & Content.SCRIPT_OF_PAGE or (
+            what & Content.ACT and not what & Content.COMMAND and other_code.is_function(text)
         ):
             self.add(other_code.judge(text))
-        if what & Holds.CODE and what & Holds.PATH and _PLAIN.fullmatch(text):
-            what &= ~Holds.CODE
-        if what & (Holds.MAYBE_SQL | Holds.BODY | Holds.SQL) and not self.builtin and verbs.mutates(text):
+        if what & Content.CODE and what & Content.PATH and _PLAIN.fullmatch(text):
+            what &= ~Content.CODE
+        if what & (Content.MAYBE_SQL | Content.BODY | Content.SQL) and not self.builtin and verbs.mutates(text):
             self.add((kinds.ACTS,))
-        if what & Holds.COMMAND:
+        if what & Content.COMMAND:
             self._command(text)
-        elif what & Holds.CODE and not self.kind & Kind.DATABASE:
+        elif what & Content.CODE and not self.kind & ToolKind.DATABASE:
             self._code(text, args)
-        elif what & (Holds.SQL | Holds.MAYBE_SQL):
+        elif what & (Content.SQL | Content.MAYBE_SQL):
             self._maybe_sql(text, what)
-        if what & (Holds.COMMAND | Holds.CODE) or self.reads or not self.kind & (Kind.SHELL | Kind.PYTHON):
+        if what & (Content.COMMAND | Content.CODE) or self.reads or not self.kind & (ToolKind.SHELL | ToolKind.PYTHON):
             return
         if _WORD.fullmatch(text) and self._tells():
             return
-        if what & (Holds.MAYBE_SQL | Holds.BODY) or (what & Holds.PATH and " " in text) or len(args) == 1:
-            self._code(text, args) if self.kind & Kind.PYTHON else self._command(text)
+        if what & (Content.MAYBE_SQL | Content.BODY) or (what & Content.PATH and " " in text) or len(args) == 1:
+            self._code(text, args) if self.kind & ToolKind.PYTHON else self._command(text)
 
     def _command(self, text: str) -> None:
         self.scripts += 1
@@ -318,7 +318,7 @@ class _Look:
         if self.program and text.split(maxsplit=1)[:1] != [self.program]:
             text = f"{self.program} {text}"
         found = commands.judge(text)
-        if not self.kind & (Kind.SHELL | Kind.PYTHON) and _WORD.fullmatch(fold(text)):
+        if not self.kind & (ToolKind.SHELL | ToolKind.PYTHON) and _WORD.fullmatch(fold(text)):
             kept = (kinds.DESTROYS.rule, kinds.READS_SECRETS.rule, kinds.PAYS.rule)
             found = tuple(each for each in found if each.rule in kept and fold(text).strip() != "format")
         self.add(found)
@@ -339,13 +339,13 @@ class _Look:
         if self.scripts > MOST_SCRIPTS:
             self.add((kinds.UNREADABLE,))
             return
-        self.add(languages.code(text, languages.language_of(args), python=bool(self.kind & Kind.PYTHON)))
+        self.add(languages.code(text, languages.language_of(args), python=bool(self.kind & ToolKind.PYTHON)))
 
     def _maybe_sql(self, text: str, what: int) -> None:
-        asked = bool(self.kind & Kind.DATABASE)
+        asked = bool(self.kind & ToolKind.DATABASE)
         states = (sql.is_statement if asked and not self.builtin else sql.looks_like)(text)
-        sure = bool(what & Holds.SQL) and (asked or states or " " in text.strip() or sql.is_order(text))
-        open_to_it = not self.builtin and (asked or not self.reads or bool(self.kind & Kind.REPORTS))
+        sure = bool(what & Content.SQL) and (asked or states or " " in text.strip() or sql.is_order(text))
+        open_to_it = not self.builtin and (asked or not self.reads or bool(self.kind & ToolKind.REPORTS))
         if sure or (open_to_it and states):
             found = sql.judge(text)
             self.add(found if sure or asked else [f for f in found if f is not kinds.DATABASE_UNREADABLE])
@@ -354,27 +354,27 @@ class _Look:
     def _address(self, key: str, text: str, what: int) -> None:
         if (" " in text.strip() or _RELATIVE.fullmatch(text)) and not _SCHEME.match(text):
             return
-        if (self.reads and urls.is_of_its_own(text)) or urls.is_a_name(key, text):
+        if (self.reads and urls.has_private_scheme(text)) or urls.is_a_name(key, text):
             return
         self.add(urls.judge(text, ours=False))
-        if not self.reads and (what & Holds.HOOK or text.strip().lower().startswith(("mailto:", "tel:", "sms:"))):
+        if not self.reads and (what & Content.HOOK or text.strip().lower().startswith(("mailto:", "tel:", "sms:"))):
             self.add((kinds.RECIPIENT,))
 
     def _http(self, args: Mapping[str, Any], everything: int) -> None:
-        if not (everything & (Holds.URL | Holds.HOOK) or self.kind & Kind.HTTP):
+        if not (everything & (Content.URL | Content.HOOK) or self.kind & ToolKind.HTTP):
             return
         for key, value in args.items():
-            what = holds.of(key)
-            if what & Holds.METHOD and isinstance(value, str) and fold(value).strip().upper() in _WRITE_METHODS:
+            what = argument_names.content_of(key)
+            if what & Content.METHOD and isinstance(value, str) and fold(value).strip().upper() in _WRITE_METHODS:
                 self.add((kinds.HTTP_WRITE,))
             if (
-                what & Holds.BODY
-                and self.kind & Kind.HTTP
-                and everything & Holds.URL
+                what & Content.BODY
+                and self.kind & ToolKind.HTTP
+                and everything & Content.URL
                 and value not in (None, "", {}, [])
             ):
                 self.add((kinds.HTTP_WRITE,))
-            if what & Holds.HEADERS and overrides(value):
+            if what & Content.HEADERS and overrides(value):
                 self.add((kinds.HTTP_WRITE,))
 
     def _production(self, text: str) -> None:
@@ -392,7 +392,7 @@ class _Look:
 
 def _inner(key: str, text: str, what: int) -> Any:
     """The JSON value in a text, unless it is a document for people."""
-    if text[:1] not in _OPENINGS or what & Holds.PROSE:
+    if text[:1] not in _OPENINGS or what & Content.PROSE:
         return None
     value = nested(text)
     if isinstance(value, list) and all(isinstance(each, str) for each in value):

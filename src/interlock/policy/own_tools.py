@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from interlock.policy import git, holds, kinds, paths, sql, urls
+from interlock.policy import argument_names, git, kinds, paths, sql, urls
+from interlock.policy.argument_names import Content
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
-from interlock.policy.holds import Holds
 from interlock.policy.verbs import asks_for_act, asks_for_deed
 
 _READ_METHODS = frozenset("GET HEAD OPTIONS QUERY".split())
@@ -64,15 +64,15 @@ def overrides(value: Any) -> bool:
 def _fetch(args: Mapping[str, Any], is_builtin: bool) -> Iterable[Raised]:
     found: list[Raised] = []
     for key, value in args.items():
-        what = holds.of(key)
+        what = argument_names.content_of(key)
         if (
-            (what & Holds.METHOD and (not isinstance(value, str) or fold(value).strip().upper() not in _READ_METHODS))
-            or what & Holds.BODY
+            (what & Content.METHOD and (not isinstance(value, str) or fold(value).strip().upper() not in _READ_METHODS))
+            or what & Content.BODY
             or key in ("body", "data", "json")
-            or (what & Holds.HEADERS and overrides(value))
+            or (what & Content.HEADERS and overrides(value))
         ):
             found.append(kinds.HTTP_WRITE)
-        elif what & Holds.URL:
+        elif what & Content.URL:
             for each in (value,) if isinstance(value, str) else texts(value):
                 found += urls.judge(each, ours=True)
     return found
@@ -81,13 +81,15 @@ def _fetch(args: Mapping[str, Any], is_builtin: bool) -> Iterable[Raised]:
 def _browser(args: Mapping[str, Any], is_builtin: bool) -> Iterable[Raised]:
     found: list[Raised] = []
     for key, value in args.items():
-        if holds.of(key) & Holds.URL and isinstance(value, str):
+        if argument_names.content_of(key) & Content.URL and isinstance(value, str):
             found += urls.judge(value, ours=True)
     action = next((args[key] for key in ("action", "command", "operation", "op") if key in args), None)
     if isinstance(action, str):
         name = re.sub(r"[\s_-]", "", fold(action).lower())
         told = " ".join(
-            fold(value)[:300] for key, value in args.items() if isinstance(value, str) and not holds.of(key) & Holds.URL
+            fold(value)[:300]
+            for key, value in args.items()
+            if isinstance(value, str) and not argument_names.content_of(key) & Content.URL
         )
         pressed = bool(_PRESSES.search(re.sub(r"[_#.\[\]=\"'-]", " ", told)))
         sends = args.get("submit") is True or "enter" in told.lower() or "\n" in str(args.get("text", ""))
@@ -106,7 +108,8 @@ def _browser(args: Mapping[str, Any], is_builtin: bool) -> Iterable[Raised]:
 def _database(args: Mapping[str, Any], is_builtin: bool) -> Iterable[Raised]:
     found: list[Raised] = []
     statements = [
-        each for key, value in args.items() if holds.of(key) & (Holds.SQL | Holds.MAYBE_SQL | Holds.COMMAND)
+        each for key, value in args.items()
+        if argument_names.content_of(key) & (Content.SQL | Content.MAYBE_SQL | Content.COMMAND)
         for each in ((value,) if isinstance(value, str) else texts(value))
     ]  # fmt: skip
     for text in statements:
@@ -128,7 +131,7 @@ def _database(args: Mapping[str, Any], is_builtin: bool) -> Iterable[Raised]:
 def _file(args: Mapping[str, Any], is_builtin: bool, *, writes: bool) -> Iterable[Raised]:
     found: list[Raised] = []
     for key, value in args.items():
-        if holds.of(key) & Holds.PATH:
+        if argument_names.content_of(key) & Content.PATH:
             for each in (value,) if isinstance(value, str) else texts(value):
                 found += paths.judge(each, writes=writes, closed=is_builtin)
     return found

@@ -222,10 +222,10 @@ def judge(path: str, *, writes: bool, closed: bool) -> tuple[Raised, ...]:
     """Findings for a path: in the `closed` workspace of our own tools, or in a place of a foreign tool."""
     if _ORDINARY.fullmatch(path) and not _TELLING.search(path):
         return ()
-    return looked_at(path, writes=writes, closed=closed)
+    return judge_fully(path, writes=writes, closed=closed)
 
 
-def looked_at(path: str, *, writes: bool, closed: bool) -> tuple[Raised, ...]:
+def judge_fully(path: str, *, writes: bool, closed: bool) -> tuple[Raised, ...]:
     """The findings of `judge`, without its fast path."""
     text = plain(path)
     found: list[Raised] = []

@@ -17,7 +17,7 @@ def program(command: str) -> str:
     return "encode" if _ENCODES.match(command) else next(iter(command.split()), "")
 
 
-def found(command: str) -> str | None:
+def which_output(command: str) -> str | None:
     """The path that `which` prints for a program, reduced to its name."""
     match = _WHICH.fullmatch(command.strip())
     return f"/usr/bin/{match[1]}" if match else None

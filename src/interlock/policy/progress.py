@@ -44,7 +44,7 @@ class Limits(Protocol):
         """The fraction of the task's budget spent without progress."""
 
 
-class Called(Protocol):
+class EndedCall(Protocol):
     """A tool call that has ended, as a row or in memory."""
 
     @property
@@ -99,7 +99,7 @@ class Watch:
     _asked: set[str] = field(default_factory=set)
     _did: deque[str] = field(default_factory=lambda: deque(maxlen=200))
 
-    def step(self, microusd: int, calls: Sequence[Called]) -> None:
+    def step(self, microusd: int, calls: Sequence[EndedCall]) -> None:
         """Adds a model call with its cost and its (ended) tool calls."""
         fresh = [sign for call in calls for sign in self._signs_of(call) if sign not in self._signs]
         self._signs.update(fresh)
@@ -128,7 +128,7 @@ class Watch:
         reason = f"{self.idle_calls} model calls for {usd(self.idle_microusd)} without a sign of progress; {most}"
         return Stuck(reason, self.idle_calls, self.idle_microusd, tuple(_counted(self._did)))
 
-    def _signs_of(self, call: Called) -> Iterable[str]:
+    def _signs_of(self, call: EndedCall) -> Iterable[str]:
         if call.approval_id is not None:
             yield f"answer:{call.approval_id}"
         if call.status != "done" or call.tool in TALK:
@@ -180,7 +180,7 @@ def _strings(value: Any) -> list[str]:
     return [text for part in parts for text in _strings(part)]
 
 
-def _shown(call: Called) -> str:
+def _shown(call: EndedCall) -> str:
     args = canonical_json(call.args) if call.args else ""
     short = args if len(args) <= 120 else f"{args[:119]}…"
     return f"{call.tool} {short}".strip() + ("" if call.status == "done" else f" → {call.status}")

@@ -5,7 +5,7 @@ The Python code itself is judged in `python_code`.
 
 import re
 
-_SHOWN = re.compile(
+_DISPLAY_MAGIC = re.compile(
     r"(?m)^[ \t]*(?:%(?:matplotlib|pylab)(?:[ \t]+\w{1,20})?|%load_ext[ \t]+autoreload|%autoreload(?:[ \t]+\d)?|"
     r"%config[ \t]+InlineBackend\.\w{1,40}[ \t]*=[ \t]*[\w{}'\", ]{1,60}|%who(?:s)?|%pwd|%xmode[ \t]+\w{1,20}|"
     r"%xdel[ \t]+\w{1,80}|%load_ext[ \t]+(?:line_profiler|memory_profiler|tensorboard)|"
@@ -13,12 +13,12 @@ _SHOWN = re.compile(
     r"[A-Za-z_][\w.]{0,80}\?{1,2})[ \t]*$"
 )
 """Magics that change the display, or show help."""
-_TIMED = re.compile(
+_TIMING_MAGIC = re.compile(
     r"(?m)^([ \t]*)%(?:time|prun|memit|timeit(?:[ \t]+-[nr][ \t]*\d{1,9})*)[ \t]+(?=\S)|\A[ \t]*%%time(?:it)?[ \t]*$"
 )
 """Magics that precede code to be timed; the code is judged."""
 
-_TOLD = re.compile(
+_SHELL_LINE = re.compile(
     r"^(?P<indent>[ \t]*)(?:!(?P<shell>[^!\n][^\n]*)|%(?P<program>(?:pip|conda|mamba)[ \t][^\n]*))$",
     re.MULTILINE,
 )
@@ -27,19 +27,21 @@ _SHELL_CELL = re.compile(r"\A\s*%%(?:bash|sh)[ \t]*\n(?P<script>.*)\Z", re.DOTAL
 _OWN_PYTHON = re.compile(r"\{sys\.executable\}")
 
 
-def plain(code: str) -> str:
+def without_magics(code: str) -> str:
     """The code without such lines; unrecognised magics stay, and are invalid Python."""
     if "%" not in code and "?" not in code and "!" not in code:
         return code
     if _SHELL_CELL.match(code):
         return ""
-    return _TIMED.sub(lambda found: found[1] or "", _SHOWN.sub("", _TOLD.sub(r"\g<indent>pass", code)))
+    return _TIMING_MAGIC.sub(
+        lambda found: found[1] or "", _DISPLAY_MAGIC.sub("", _SHELL_LINE.sub(r"\g<indent>pass", code))
+    )
 
 
-def told(code: str) -> tuple[str, ...]:
+def shell_commands(code: str) -> tuple[str, ...]:
     """The commands that a cell passes to a shell."""
     if "%" not in code and "!" not in code:
         return ()
     if cell := _SHELL_CELL.match(code):
         return (cell["script"],)
-    return tuple(_OWN_PYTHON.sub("python", found["shell"] or found["program"]) for found in _TOLD.finditer(code))
+    return tuple(_OWN_PYTHON.sub("python", found["shell"] or found["program"]) for found in _SHELL_LINE.finditer(code))

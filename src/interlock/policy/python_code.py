@@ -35,7 +35,7 @@ def judge(code: str) -> tuple[Raised, ...]:
         return (kinds.UNREADABLE,)
     reader = _Reader()
     reader.read(tree)
-    for each in python_cells.told(code):
+    for each in python_cells.shell_commands(code):
         from interlock.policy import commands
 
         reader.add(*commands.judge(each))
@@ -56,12 +56,12 @@ def parsed(code: str) -> ast.AST | None:
 
 
 def _tree(text: str) -> ast.AST:
-    if t.MAGIC.search(text) and t.MAGIC.search(text := python_cells.plain(text)):
+    if t.MAGIC.search(text) and t.MAGIC.search(text := python_cells.without_magics(text)):
         raise SyntaxError
     try:
         return ast.parse(text)
     except SyntaxError:
-        return ast.parse(python_cells.plain(text))
+        return ast.parse(python_cells.without_magics(text))
 
 
 def _from_its_module(dotted: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from interlock.policy.folding import fold
 from interlock.policy.rules import Organisation
-from interlock.policy.words import words
+from interlock.policy.tool_definitions import words
 
 MOST_TEXT = 20_000
 _SURELY = frozenset(

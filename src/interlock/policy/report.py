@@ -1,6 +1,6 @@
 """Collects the findings of a shell script, and records which files and directories it uses.
 
-Programs are judged in `commands` and `particular`.
+Programs are judged in `commands` and `program_rules`.
 """
 
 import re
@@ -45,7 +45,7 @@ class Report:
         for each in found:
             self.found.setdefault(each.rule, each)
 
-    def over(self, *texts: str) -> Self:
+    def check_shares(self, *texts: str) -> Self:
         """Checks texts for UNC paths of other machines, which a POSIX parser would read differently."""
         if any("\\\\" in text and _SHARE.search(text) for text in texts):
             self.add(kinds.LEAVES)
@@ -65,7 +65,7 @@ class Report:
                 self.add(kinds.OUTSIDE_WORKSPACE)
             return
         self.writes(target)
-        self.written[paths.plain(target)] = command.text_in if command.words[:1] == ("cat",) else said(command)
+        self.written[paths.plain(target)] = command.text_in if command.words[:1] == ("cat",) else output_of(command)
 
     def writes(self, target: str) -> None:
         """Judges a file that is written, and records it."""
@@ -107,7 +107,7 @@ def _points_at(word: str) -> tuple[bool, bool]:
     return False, system
 
 
-def said(command: Command) -> str | None:
+def output_of(command: Command) -> str | None:
     """The output of a command, if its words determine it; else None."""
     words = command.words
     if words[:1] not in (("echo",), ("printf",)) or any(UNKNOWN in word for word in words):

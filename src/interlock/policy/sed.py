@@ -1,6 +1,6 @@
 """Finds the side effects of a `sed` script: programs it runs, files it writes and reads.
 
-The command line of `sed` is judged in `particular`.
+The command line of `sed` is judged in `program_rules`.
 """
 
 import re

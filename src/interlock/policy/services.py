@@ -10,8 +10,8 @@ from functools import lru_cache
 
 from interlock.policy import programs
 from interlock.policy.printing import UNKNOWN
+from interlock.policy.tool_definitions import words
 from interlock.policy.verbs import asks_for_act, asks_for_change
-from interlock.policy.words import words
 
 _LOOKS = (
     "list ls show get describe view status info version help search inspect history diff logs log tree top events"
@@ -229,7 +229,7 @@ def knows(name: str) -> bool:
     return name == "aws" or name in _BY_NAME
 
 
-def asks_unknown(name: str, args: Sequence[str]) -> bool:
+def unknown_only_reports(name: str, args: Sequence[str]) -> bool:
     """Whether an unknown program is plainly asked to report something: `x list`, `x --version`."""
     if knows(name):
         return reads(name, args)

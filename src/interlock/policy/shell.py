@@ -138,7 +138,7 @@ class _Reader(Words):
                 continue
             children = node.named_children
             if kind in _COMMANDS:
-                yield self._peeked(node) or self._command(node, self._heard(node, place))
+                yield self._parsed_ahead(node) or self._command(node, self._place_with_here_strings(node, place))
                 if not large and _NESTS.search(self.source, node.start_byte, node.end_byte) is None:
                     continue
                 place = _Place(inner=True, in_function=place.in_function)
@@ -184,28 +184,28 @@ class _Reader(Words):
             inner = place.inner or number < len(children) - 1
             where = _Place(before, text, place.redirects, inner, place.in_function, () if inner else place.last)
             parts.append((child, where))
-            before, text = self._peek(child, where) or Command((UNKNOWN,)), None
+            before, text = self._parse_ahead(child, where) or Command((UNKNOWN,)), None
         return parts
 
-    def _peek(self, node: "Node", place: _Place) -> Command | None:
+    def _parse_ahead(self, node: "Node", place: _Place) -> Command | None:
         """The command of a pipeline's part, if the part is a single command."""
         if node.type == "redirected_statement":
             place = self._redirected(node, place)
             body = node.child_by_field_name("body")
-            return None if body is None else self._peek(body, place)
+            return None if body is None else self._parse_ahead(body, place)
         if node.type != "command":
             return None
         changes = self.changes
-        command = self._command(node, self._heard(node, place))
+        command = self._command(node, self._place_with_here_strings(node, place))
         self.peeked[node.id] = changes, command
         return command
 
-    def _peeked(self, node: "Node") -> Command | None:
+    def _parsed_ahead(self, node: "Node") -> Command | None:
         """The command parsed ahead for a node, unless a variable was assigned since."""
         changes, command = self.peeked.get(node.id, (-1, None))
         return command if changes == self.changes else None
 
-    def _heard(self, node: "Node", place: _Place) -> _Place:
+    def _place_with_here_strings(self, node: "Node", place: _Place) -> _Place:
         """The context of a command, including its own here-strings."""
         if not self.has_here_strings:
             return place

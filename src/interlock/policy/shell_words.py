@@ -87,7 +87,7 @@ class Words:
         said = plain and not any("$" in self.slice(child) for child in parts[0].named_children[1:])
         if (said or fed) and printing.DECODERS.intersection(names):
             self.decodes = True
-        if names == ["which"] and (found := printing.found(self.slice(inner[0]))):
+        if names == ["which"] and (found := printing.which_output(self.slice(inner[0]))):
             return found
         if len(parts) != 1 or not plain or inner[0].type != "command":
             return UNKNOWN

@@ -10,7 +10,7 @@ from itertools import pairwise
 from interlock.policy import kinds
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
-from interlock.policy.sql_acts import HEADS, acts, parsed, strays
+from interlock.policy.sql_acts import HEADS, parsed, side_effects_of_query, side_effects_of_write
 from interlock.policy.sql_names import is_file, reached
 from interlock.policy.sql_tokens import Reading, readings
 
@@ -142,7 +142,12 @@ def judge(text: str) -> tuple[Raised, ...]:
 
 
 def _judge(text: str) -> Sequence[Raised]:
-    if len(text) > LONGEST or _CONTROL.search(text) or ("/*" in text and _NESTED.search(text)) or _is_told_aside(text):
+    if (
+        len(text) > LONGEST
+        or _CONTROL.search(text)
+        or ("/*" in text and _NESTED.search(text))
+        or _is_client_command(text)
+    ):
         return (kinds.DATABASE_UNREADABLE,)
     found: list[Raised] = [kinds.DATABASE_LEAVES] if "<!" in text and _ENTITY.search(text) else []
     is_whole = needs_parser = False
@@ -152,7 +157,7 @@ def _judge(text: str) -> Sequence[Raised]:
         for words in statements:
             act = _statement(words, [word.upper() for word in words])
             needs_parser = needs_parser or act is None
-            found += (*(act or ()), *_beside(words))
+            found += (*(act or ()), *_functions_and_tables(words))
         if len(statements) > 1 and not all(words[0].upper() in _READS for words in statements):
             found.append(kinds.DATABASE_WRITE)
     if needs_parser:
@@ -160,7 +165,7 @@ def _judge(text: str) -> Sequence[Raised]:
     return found if is_whole else (*found, kinds.DATABASE_UNREADABLE)
 
 
-def _is_told_aside(text: str) -> bool:
+def _is_client_command(text: str) -> bool:
     return (text[:1] == "." or any(sign in text for sign in _ASIDE)) and _EXECUTED.search(text) is not None
 
 
@@ -178,10 +183,10 @@ def _statements(reading: Reading) -> list[list[str]]:
 
 
 def _statement(words: list[str], capitals: list[str]) -> list[Raised] | None:
-    """Findings for a statement; None if only a parser can tell. `_beside` judges its functions."""
+    """Findings for a statement; None if only a parser can tell. `_functions_and_tables` judges its functions."""
     first = capitals[0]
     if first in _QUERIES:
-        return acts(capitals)
+        return side_effects_of_query(capitals)
     if first == "EXPLAIN" or (first in ("DESCRIBE", "DESC", "ANALYZE") and len(words) > 2):
         return _explained(words, capitals)
     if first == "PRAGMA":
@@ -193,7 +198,7 @@ def _statement(words: list[str], capitals: list[str]) -> list[Raised] | None:
     return _changing(first, capitals)
 
 
-def _beside(words: list[str]) -> list[Raised]:
+def _functions_and_tables(words: list[str]) -> list[Raised]:
     """Findings for the functions and tables that a statement uses, if it is executed or displayed."""
     first = words[0].upper()
     if first in ("PRAGMA", *_BRACKETS):
@@ -212,7 +217,7 @@ def _changing(first: str, capitals: Sequence[str]) -> list[Raised]:
     kind = HEADS.get(first, kinds.DATABASE_UNREADABLE)
     found = [kind]
     if kind is kinds.DATABASE_WRITE:
-        found += strays(capitals)
+        found += side_effects_of_write(capitals)
     if first in ("UPDATE", "MERGE") and "WHERE" not in capitals and "ON" not in capitals:
         found.append(kinds.BULK)
     if first in ("INSERT", "REPLACE", "UPDATE", "MERGE") and "DELETE" in capitals:
@@ -239,7 +244,7 @@ def _explained(words: list[str], capitals: list[str]) -> list[Raised] | None:
     if capitals[at] in ("EXPLAIN", "DESCRIBE", "DESC", "ANALYZE"):
         return [kinds.DATABASE_UNREADABLE]
     found = _statement(words[at:], capitals[at:])
-    return found if found is None else [*found, *_beside(words[at:])]
+    return found if found is None else [*found, *_functions_and_tables(words[at:])]
 
 
 def _pragma(words: list[str]) -> list[Raised]:

@@ -67,7 +67,7 @@ _CLOSES = frozenset(
 _FINE: list[Raised] = []
 
 
-def acts(words: Sequence[str]) -> list[Raised] | None:
+def side_effects_of_query(words: Sequence[str]) -> list[Raised] | None:
     """The side effects of a statement that begins as a query; None if only a parser can tell."""
     if _SUSPECT.isdisjoint(words):
         return _FINE
@@ -81,7 +81,7 @@ def acts(words: Sequence[str]) -> list[Raised] | None:
     return found
 
 
-def strays(words: Sequence[str]) -> list[Raised]:
+def side_effects_of_write(words: Sequence[str]) -> list[Raised]:
     """The side effects of a statement that writes; anything unclear counts as a stacked statement."""
     if _SUSPECT.isdisjoint(words[1:]):
         return _FINE

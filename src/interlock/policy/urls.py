@@ -211,7 +211,7 @@ def is_a_name(key: str, text: str) -> bool:
     )
 
 
-def is_of_its_own(text: str) -> bool:
+def has_private_scheme(text: str) -> bool:
     """Whether a URI has a scheme that only its own server knows, and no host: `docs://guide/start`."""
     found = re.match(r"\s*([a-z][a-z0-9+.-]{1,20})://([^/?#]*)", text, re.IGNORECASE)
     return found is not None and found[1].lower() not in _REACHING and re.fullmatch(r"[\w-]*", found[2]) is not None
@@ -252,7 +252,7 @@ def _is_disguised(host: str) -> bool:
     return any(looks_latin(_unpuny(label)) for label in plain.split("."))
 
 
-def leads_on_inside(address: Address) -> bool:
+def redirects_inside(address: Address) -> bool:
     """Whether a URL contains another one, as for a redirect, that leads to a machine that is not public."""
     query = address.rest.partition("?")[2]
     if "%3a" not in query.lower() and "://" not in query:
@@ -354,7 +354,7 @@ def judge(text: str, *, ours: bool) -> tuple[Raised, ...]:
     explicit = re.match(r"\s*https?:[/\\]{2}", text, re.IGNORECASE) is not None
     if (not (is_public(address) and explicit) if ours else leads_inside(address)) or address.disguised:
         found.append(kinds.NOT_PUBLIC)
-    if not found and leads_on_inside(address):
+    if not found and redirects_inside(address):
         found.append(kinds.NOT_PUBLIC)
     if carries_out(address):
         found.append(kinds.CARRIES_OUT)

@@ -1,15 +1,15 @@
 """Judges by single words whether a tool only reads, and whether an argument requests an act.
 
-The whole definition of a tool is judged in `words`.
+The whole definition of a tool is judged in `tool_definitions`.
 """
 
 import re
 from functools import lru_cache
 
 from interlock.policy.folding import fold
-from interlock.policy.names import ACTS, MAY_ACT, Says, read_name
+from interlock.policy.tool_definitions import words
+from interlock.policy.tool_names import ACTS, MAY_ACT, Says, read_name
 from interlock.policy.vocabulary import GRAVE
-from interlock.policy.words import words
 
 READS = frozenset(
     "get list search find read look lookup show view fetch query count check describe browse retrieve "

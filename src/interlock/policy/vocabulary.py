@@ -1,6 +1,6 @@
 """Word tables for judging tool definitions: verbs that act, verbs that read, nouns that look like either.
 
-Data only; positions in a name or a sentence are analysed in `names` and `prose`.
+Data only; positions in a name or a sentence are analysed in `tool_names` and `tool_descriptions`.
 """
 
 from collections.abc import Mapping

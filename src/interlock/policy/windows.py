@@ -1,6 +1,6 @@
 """Names of Windows programs that only read: PowerShell cmdlets and programs of the command prompt.
 
-Data only; command lines are judged in `programs`, `options` and `runners`.
+Data only; command lines are judged in `programs`, `options` and `command_tools`.
 """
 
 CMDLETS = frozenset(

@@ -29,7 +29,7 @@ class Leadership:
         """The fencing token of this term, checked with each write of the duty; 0 while another process leads."""
         pid = os.getpid()
         self._me = Candidate(new_id("ldr"), processes.host(), pid, processes.started(pid) or "unknown")
-        self._heard: tuple[int, int] | None = None
+        self._place_with_here_strings: tuple[int, int] | None = None
         self._heard_at = self._held_at = clock.monotonic()
 
     @property
@@ -40,7 +40,7 @@ class Leadership:
     @property
     def term(self) -> int:
         """The fencing token of whoever holds the duty, as far as is known; 0 if nobody was seen to."""
-        return self.fence or (self._heard[0] if self._heard is not None else 0)
+        return self.fence or (self._place_with_here_strings[0] if self._place_with_here_strings is not None else 0)
 
     @property
     def leads(self) -> bool:
@@ -75,8 +75,8 @@ class Leadership:
 
     def _is_gone(self, row: Any) -> bool:
         now, heard = self.clock.monotonic(), (row.fence, row.beat)
-        if heard != self._heard:
-            self._heard, self._heard_at = heard, now
+        if heard != self._place_with_here_strings:
+            self._place_with_here_strings, self._heard_at = heard, now
         if processes.is_dead(row.host, row.pid, row.process_started):
             return True
         return now - self._heard_at >= self.takeover_s

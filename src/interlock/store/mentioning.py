@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 
 from interlock.core.values import Actor, ActorKind
-from interlock.policy.audience import PERSON, Who, handles, mentions
+from interlock.policy.audience import PERSON, Participant, handles, mentions
 from interlock.policy.secrets import scrub
 from interlock.store import audit, people, posting, squad
 from interlock.store.posting import Post
@@ -45,15 +45,15 @@ _LIKE_IT = (
 )
 
 
-def in_channel(tx: Tx, channel: Any, message: Any, members: Sequence[Who], now: datetime) -> None:
+def in_channel(tx: Tx, channel: Any, message: Any, members: Sequence[Participant], now: datetime) -> None:
     """Alerts the people whom a message mentions, if they may read it; without its text if not everybody may."""
-    author = Who(message.author_kind, message.author)
+    author = Participant(message.author_kind, message.author)
     is_open = channel.kind == "channel"
     there = None if is_open else {who.name for who in members if who.kind == PERSON}
     where = f"#{channel.name}" if is_open else "a private channel" if channel.kind == "private" else "a conversation"
     said = f": {_excerpt(message.text)}" if is_open else ""
     for who in _people(tx, mentions(message.text), among=there):
-        if Who(PERSON, who.id) != author:
+        if Participant(PERSON, who.id) != author:
             _alert(tx, channel.project_id, message.id, who, f"{message.name} in {where}{said}", message.id, now)
 
 

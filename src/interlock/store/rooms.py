@@ -14,7 +14,7 @@ from sqlmodel import UTCDateTime
 
 from interlock.core.errors import Conflict, NotFound
 from interlock.core.ids import new_id
-from interlock.policy.audience import AGENT, DM, PERSON, Who
+from interlock.policy.audience import AGENT, DM, PERSON, Participant
 from interlock.store import feed
 from interlock.store.people import PEOPLE
 from interlock.store.schema import Channel, ChannelMember, ChatMessage, ChatReaction, table
@@ -86,7 +86,7 @@ class Words:
     """A message to be posted; idempotent by `key`."""
 
     channel_id: str
-    author: Who
+    author: Participant
     text: str
     key: str
     parent_id: str | None = None
@@ -98,7 +98,7 @@ class Words:
 
 
 def create(
-    tx: Tx, ident: str, *, project_id: str, kind: str, key: str, name: str, topic: str, by: Who, now: datetime
+    tx: Tx, ident: str, *, project_id: str, kind: str, key: str, name: str, topic: str, by: Participant, now: datetime
 ) -> Any:
     """The row of a new channel.
 
@@ -124,7 +124,7 @@ def by_key(tx: Tx, project_id: str, key: str) -> Any | None:
     return tx.one(_BY_KEY, {"project": project_id, "key": key})
 
 
-def dm_key(one: Who, other: Who) -> str:
+def dm_key(one: Participant, other: Participant) -> str:
     """The key of a direct conversation of two. Channel names contain no colon."""
     return "dm:" + ",".join(sorted(f"{who.kind}:{who.name}" for who in (one, other)))
 
@@ -134,7 +134,7 @@ def channels(tx: Tx, project_id: str) -> list[Any]:
     return tx.rows(_OF_PROJECT, {"project": project_id})
 
 
-def channels_of(tx: Tx, project_id: str, who: Who) -> list[Any]:
+def channels_of(tx: Tx, project_id: str, who: Participant) -> list[Any]:
     """The channels of a project that somebody is a member of, without archived ones."""
     return tx.rows(_CHANNELS_OF, {"project": project_id, "sort": who.kind, "name": who.name})
 
@@ -149,33 +149,33 @@ def archive(tx: Tx, channel_id: str, at: datetime | None) -> None:
     tx.run(_ARCHIVE, {"channel": channel_id, "at": at})
 
 
-def join(tx: Tx, channel_id: str, who: Who, now: datetime) -> bool:
+def join(tx: Tx, channel_id: str, who: Participant, now: datetime) -> bool:
     """Adds a member; False if they are one already."""
     is_new = not is_member(tx, channel_id, who)
     tx.add_new(ChannelMember, channel_id=channel_id, kind=who.kind, who=who.name, joined_at=now)
     return is_new
 
 
-def leave(tx: Tx, channel_id: str, who: Who) -> bool:
+def leave(tx: Tx, channel_id: str, who: Participant) -> bool:
     """Removes a member; False if they are not one."""
     return tx.count(_LEAVE, {"channel": channel_id, "sort": who.kind, "name": who.name}) == 1
 
 
-def is_member(tx: Tx, channel_id: str, who: Who) -> bool:
+def is_member(tx: Tx, channel_id: str, who: Participant) -> bool:
     """Whether somebody is a member of a channel."""
     return tx.one(_IS_MEMBER, {"channel": channel_id, "sort": who.kind, "name": who.name}) is not None
 
 
-def members(tx: Tx, channel_id: str) -> list[Who]:
+def members(tx: Tx, channel_id: str) -> list[Participant]:
     """The members of a channel in the order of joining; people before agents who joined at the same time."""
-    return [Who(row.kind, row.who) for row in tx.rows(_MEMBERS_OF, {"channel": channel_id})]
+    return [Participant(row.kind, row.who) for row in tx.rows(_MEMBERS_OF, {"channel": channel_id})]
 
 
-def members_by_channel(tx: Tx, channel_ids: Sequence[str]) -> dict[str, list[Who]]:
+def members_by_channel(tx: Tx, channel_ids: Sequence[str]) -> dict[str, list[Participant]]:
     """The same for several channels."""
-    found: dict[str, list[Who]] = {ident: [] for ident in channel_ids}
+    found: dict[str, list[Participant]] = {ident: [] for ident in channel_ids}
     for row in tx.rows(_MEMBERS.where(_m.channel_id.in_(list(channel_ids)))):
-        found[row.channel_id].append(Who(row.kind, row.who))
+        found[row.channel_id].append(Participant(row.kind, row.who))
     return found
 
 
@@ -261,9 +261,9 @@ def context_asks(channel_id: str, parent_id: str | None, most: int) -> tuple[Ask
     return (_REPLIES, {"root": parent_id, "before": LAST, "most": most}), (_MESSAGE, {"message": parent_id})
 
 
-def participants(tx: Tx, root_id: str) -> list[Who]:
+def participants(tx: Tx, root_id: str) -> list[Participant]:
     """The authors of a thread's messages, its root included."""
-    return [Who(row.author_kind, row.author) for row in tx.rows(_PARTICIPANTS, {"root": root_id})]
+    return [Participant(row.author_kind, row.author) for row in tx.rows(_PARTICIPANTS, {"root": root_id})]
 
 
 def reply_counts(tx: Tx, message_ids: Sequence[str]) -> dict[str, int]:
@@ -272,13 +272,13 @@ def reply_counts(tx: Tx, message_ids: Sequence[str]) -> dict[str, int]:
     return {row.parent_id: int(row.n) for row in rows}
 
 
-def count_recent(tx: Tx, channel_id: str, who: Who, since: datetime, most: int) -> int:
+def count_recent(tx: Tx, channel_id: str, who: Participant, since: datetime, most: int) -> int:
     """How many of the last `most` messages of a channel are by somebody and were posted since a time."""
     rows = tx.rows(_RECENT, {"channel": channel_id, "most": most})
-    return sum(Who(row.author_kind, row.author) == who and row.created_at > since for row in rows)
+    return sum(Participant(row.author_kind, row.author) == who and row.created_at > since for row in rows)
 
 
-def react(tx: Tx, message_id: str, who: Who, emoji: str, now: datetime, *, on: bool = True) -> bool:
+def react(tx: Tx, message_id: str, who: Participant, emoji: str, now: datetime, *, on: bool = True) -> bool:
     """Adds somebody's reaction to a message, or with `on` False removes it; returns whether that changed anything."""
     row, params = message(tx, message_id), {"message": message_id, "sort": who.kind, "name": who.name, "sign": emoji}
     if row is None or (tx.one(_REACTED, params) is not None) == on:
@@ -314,4 +314,4 @@ def reactions(tx: Tx, message_ids: Iterable[str]) -> dict[str, list[dict[str, An
     return {ident: [{"emoji": sign, "by": by} for sign, by in signs.items()] for ident, signs in found.items()}
 
 
-__all__ = ["AGENT", "DM", "OPEN", "PERSON", "PRIVATE", "Who", "Words"]
+__all__ = ["AGENT", "DM", "OPEN", "PERSON", "PRIVATE", "Participant", "Words"]

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
-from interlock.policy.audience import AGENT, DM, PERSON, Who, agents_of, listeners, mentions
+from interlock.policy.audience import AGENT, DM, PERSON, Participant, agents_of, listeners, mentions
 from interlock.store import audit, mentioning, posting, rooms, squad
 from interlock.store.posting import LANES, RUNS, Post
 from interlock.store.rooms import Words
@@ -150,7 +150,7 @@ def say(tx: Tx, words: Words, chain_depth: int, limits: Limits, now: datetime) -
         return PostedMessage(row, False)
     channel: Any = rooms.channel(tx, words.channel_id)
     members = rooms.members(tx, channel.id)
-    named = [Who(AGENT, name) for name in mentions(words.text)]
+    named = [Participant(AGENT, name) for name in mentions(words.text)]
     thread = None if words.parent_id is None else rooms.participants(tx, words.parent_id)
     heard = listeners(words.author, members, kind=channel.kind, thread=thread, named=named)
     place = {"channel": channel.id, "thread": words.parent_id or ""}
@@ -266,7 +266,7 @@ def _turn(tx: Tx, channel: Any, message: Any, persona: str, now: datetime) -> st
     queued: its run will show what was posted since.
     """
     agent = tx.one(_AGENT, {"key": descriptor(channel.project_id, persona).key})
-    if agent is None or not rooms.is_member(tx, channel.id, Who(AGENT, persona)):
+    if agent is None or not rooms.is_member(tx, channel.id, Participant(AGENT, persona)):
         return None
     is_active = agent.state == "ACTIVE"
     if not is_active and _is_queued(tx, agent.id, channel.id, message.parent_id):

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from interlock.policy import holds
-from interlock.policy.holds import Holds
+from interlock.policy import argument_names
+from interlock.policy.argument_names import Content
 from interlock.policy.placeholders import PLACEHOLDER, texts
 from interlock.policy.spelling import parts
 
@@ -37,7 +37,7 @@ _SAYS = frozenset(
 """Names of arguments with prose or file names: a host in them is a mere word."""
 _IS_HOST = frozenset("host hostname server proxy ip addr address domain gateway relay peer endpoint target".split())
 """Names of arguments that hold a host: a number in them is an address."""
-_RUNS = Holds.COMMAND | Holds.CODE | Holds.RUN
+_RUNS = Content.COMMAND | Content.CODE | Content.RUN
 _DEEPEST, _MOST = 64, 10_000
 
 
@@ -81,7 +81,7 @@ def _is_elsewhere(key: str, plain: str, known: Collection[str]) -> bool:
         return True
     if any(_is_address(found[0]) and found[0].lower() not in known for found in _SIX.finditer(plain)):
         return True
-    if _IS_HOST.isdisjoint(parts(key[:200])[-1:]) and not holds.of(key) & _RUNS:
+    if _IS_HOST.isdisjoint(parts(key[:200])[-1:]) and not argument_names.content_of(key) & _RUNS:
         return False
     return any(_is_number_of_host(found[0]) and found[0] not in known for found in _NUMBER.finditer(plain))
 

@@ -9,7 +9,7 @@ from interlock.agents import runner
 from interlock.agents.interruption import Interrupt
 from interlock.core.values import Actor, ActorKind
 from interlock.desk import moving
-from interlock.policy.audience import AGENT, Who
+from interlock.policy.audience import AGENT, Participant
 from interlock.store import mentioning, rounds, tasks
 from interlock.store.engine import Store
 from interlock.store.rooms import Words
@@ -99,7 +99,8 @@ async def test_what_is_said_in_a_rehearsal_is_heard_in_one(store: Store, tmp_pat
     (named,) = [run for run in await house.runs() if run.cause_kind == mentioning.CAUSE]
     assert (named.status, named.model, named.simulated) == ("created", model, True)
     await house.stage.store.write(
-        rounds.say, Words(channel_id=channel, author=Who(AGENT, "qa"), text="@coder: yours", key="k", run_id=named.id),
+        rounds.say,
+        Words(channel_id=channel, author=Participant(AGENT, "qa"), text="@coder: yours", key="k", run_id=named.id),
         3, house.stage.runtime.settings.loops, house.stage.clock.now(),
     )  # fmt: skip
     (heard,) = [run for run in await house.runs() if run.cause_kind == rounds.CAUSE]

@@ -166,7 +166,9 @@ async def test_taint_of_what_was_read_propagates_with_the_message(store: Store, 
 
 async def test_repeated_call_posts_once(house: House) -> None:
     channel = await house.channel("launch", "coder")
-    words = rows.Words(channel_id=channel, author=rows.Who("agent", "coder"), text="hello", key="call:t", id="chm_1")
+    words = rows.Words(
+        channel_id=channel, author=rows.Participant("agent", "coder"), text="hello", key="call:t", id="chm_1"
+    )
     for ident in ("chm_1", "chm_2"):
         again = rows.Words(channel_id=channel, author=words.author, text="hello", key=words.key, id=ident)
         await house.stage.store.write(speak, again, house.stage.runtime.settings, house.stage.clock.now())

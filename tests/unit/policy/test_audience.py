@@ -3,17 +3,21 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.policy.audience import AGENT, DM, PERSON, Who, agents_of, handles, listeners, mentions
+from interlock.policy.audience import AGENT, DM, PERSON, Participant, agents_of, handles, listeners, mentions
 
 NAMES = st.sampled_from(["ada", "bob", "coder", "qa", "research", "designer"])
-ANYBODY = st.builds(Who, st.sampled_from([PERSON, AGENT]), NAMES)
+ANYBODY = st.builds(Participant, st.sampled_from([PERSON, AGENT]), NAMES)
 MEMBERS = st.lists(ANYBODY, max_size=8)
 KINDS = st.sampled_from(["channel", "private"])
 
 
 @given(ANYBODY, MEMBERS, st.sampled_from(["channel", "private", DM]), st.none() | MEMBERS, MEMBERS)
 def test_nobody_hears_themselves_and_nobody_hears_from_outside(
-    author: Who, members: list[Who], kind: str, thread: list[Who] | None, named: list[Who]
+    author: Participant,
+    members: list[Participant],
+    kind: str,
+    thread: list[Participant] | None,
+    named: list[Participant],
 ) -> None:
     heard = listeners(author, members, kind=kind, thread=thread, named=named)
     assert author not in heard
@@ -23,26 +27,30 @@ def test_nobody_hears_themselves_and_nobody_hears_from_outside(
 
 @given(ANYBODY, MEMBERS, KINDS, MEMBERS)
 def test_all_members_of_a_channel_hear_what_is_said_there(
-    author: Who, members: list[Who], kind: str, named: list[Who]
+    author: Participant, members: list[Participant], kind: str, named: list[Participant]
 ) -> None:
     assert set(listeners(author, members, kind=kind, named=named)) == set(members) - {author}
 
 
 @given(ANYBODY, MEMBERS, KINDS, MEMBERS, MEMBERS)
 def test_of_a_thread_those_hear_who_are_in_it_or_named(
-    author: Who, members: list[Who], kind: str, thread: list[Who], named: list[Who]
+    author: Participant, members: list[Participant], kind: str, thread: list[Participant], named: list[Participant]
 ) -> None:
     heard = listeners(author, members, kind=kind, thread=thread, named=named)
     assert set(heard) == (set(thread) | set(named)) & set(members) - {author}
 
 
 @given(ANYBODY, ANYBODY, st.none() | MEMBERS)
-def test_of_a_direct_conversation_the_other_one_hears(one: Who, other: Who, thread: list[Who] | None) -> None:
+def test_of_a_direct_conversation_the_other_one_hears(
+    one: Participant, other: Participant, thread: list[Participant] | None
+) -> None:
     assert listeners(one, [one, other], kind=DM, thread=thread) == ((other,) if one != other else ())
 
 
 @given(ANYBODY, MEMBERS, MEMBERS)
-def test_those_named_come_first_and_the_rest_in_order(author: Who, members: list[Who], named: list[Who]) -> None:
+def test_those_named_come_first_and_the_rest_in_order(
+    author: Participant, members: list[Participant], named: list[Participant]
+) -> None:
     heard = listeners(author, members, kind="channel", named=named)
     first = [who for who in heard if who in named]
     order = list(dict.fromkeys(members))
@@ -53,7 +61,7 @@ def test_those_named_come_first_and_the_rest_in_order(author: Who, members: list
 
 @given(MEMBERS, st.integers(0, 6), st.integers(1, 5), st.frozensets(NAMES))
 def test_only_agents_get_turns_and_a_chain_ends(
-    heard: list[Who], depth: int, chain_depth: int, turns: frozenset[str]
+    heard: list[Participant], depth: int, chain_depth: int, turns: frozenset[str]
 ) -> None:
     given_turns = agents_of(heard, depth=depth, chain_depth=chain_depth, turns=turns)
     agents = [who.name for who in heard if who.kind == AGENT]

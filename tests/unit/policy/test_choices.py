@@ -8,7 +8,7 @@ from interlock.policy.calls import Call, Caller
 from interlock.policy.decide import decide
 from interlock.policy.risk import Risk, Trust
 from interlock.policy.rules import Policy
-from interlock.policy.words import looks_red
+from interlock.policy.tool_definitions import looks_red
 from tests.unit.policy.work import calls_of
 
 LEAD = Caller(agent_name="a", trust=Trust.LEAD)

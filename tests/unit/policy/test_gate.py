@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from interlock.core.values import digest
 from interlock.policy.formats import declared
-from interlock.policy.gate import Handed, faults
+from interlock.policy.gate import Submission, faults
 
 
 def names(**handed: Any) -> list[str]:
-    return [fault.name for fault in faults(Handed(sha256="0", **handed))]
+    return [fault.name for fault in faults(Submission(sha256="0", **handed))]
 
 
 BAD: list[tuple[str, dict[str, Any]]] = [
@@ -89,15 +89,15 @@ def test_honest_work_is_not_turned_back(handed: dict[str, Any]) -> None:
 
 
 def test_every_fault_is_told_and_none_tells_the_secret() -> None:
-    found = faults(Handed(sha256="0", text="key: sk-ant-REDACTED0\n```\n"))
+    found = faults(Submission(sha256="0", text="key: sk-ant-REDACTED0\n```\n"))
     assert [fault.name for fault in found] == ["format", "no secrets"]
     assert "sk-ant" not in "".join(fault.detail for fault in found)
 
 
 def test_version_that_was_sent_back_is_known_by_its_digest() -> None:
     text = "the very same"
-    assert [f.name for f in faults(Handed(sha256=digest(text), text=text), {digest(text)})] == ["changed"]
-    assert faults(Handed(sha256=digest(text + "."), text=text + "."), {digest(text)}) == []
+    assert [f.name for f in faults(Submission(sha256=digest(text), text=text), {digest(text)})] == ["changed"]
+    assert faults(Submission(sha256=digest(text + "."), text=text + "."), {digest(text)}) == []
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_format_is_declared_by_what_a_result_is_not_by_what_it_is_about(spec: st
 def test_hostile_text_is_judged_however_long_it_is(around: str, inside: str) -> None:
     """What took exponential time would never come to its end here."""
     long, short = (around.format(inside * times) for times in (60_000, 3_000))
-    assert [fault.name for fault in faults(Handed(sha256="0", text=long))] == [
-        fault.name for fault in faults(Handed(sha256="0", text=short))
+    assert [fault.name for fault in faults(Submission(sha256="0", text=long))] == [
+        fault.name for fault in faults(Submission(sha256="0", text=short))
     ]
 
 
@@ -130,9 +130,9 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambd
 )
 def test_gate_is_total(value: Any, spec: str, path: str) -> None:
     if isinstance(value, bytes):
-        found = faults(Handed(sha256="0", path=path, content=value))
+        found = faults(Submission(sha256="0", path=path, content=value))
     elif isinstance(value, str):
-        found = faults(Handed(sha256="0", text=value, spec=spec))
+        found = faults(Submission(sha256="0", text=value, spec=spec))
     else:
-        found = faults(Handed(sha256="0", data=value, spec=spec))
+        found = faults(Submission(sha256="0", data=value, spec=spec))
     assert all(fault.name and fault.detail for fault in found)

@@ -21,7 +21,7 @@ PATHS = st.tuples(
 
 @given(PATHS, st.booleans(), st.booleans())
 def test_the_quick_look_says_what_the_whole_one_does(path: str, writes: bool, closed: bool) -> None:
-    assert paths.judge(path, writes=writes, closed=closed) == paths.looked_at(path, writes=writes, closed=closed)
+    assert paths.judge(path, writes=writes, closed=closed) == paths.judge_fully(path, writes=writes, closed=closed)
 
 
 @pytest.mark.parametrize("part", _PARTS)
@@ -31,7 +31,7 @@ def test_nothing_telling_is_taken_for_ordinary(part: str, form: str) -> None:
     for writes in (False, True):
         for closed in (False, True):
             found = paths.judge(path, writes=writes, closed=closed)
-            assert found == paths.looked_at(path, writes=writes, closed=closed)
+            assert found == paths.judge_fully(path, writes=writes, closed=closed)
 
 
 @given(PATHS)

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlock.policy import arguments, holds, meaning
+from interlock.policy import argument_names, arguments, meaning
 from interlock.policy.calls import Call, Raised
 from interlock.policy.rules import Policy
 from tests.unit.policy.test_meaning import ENTRIES
@@ -28,9 +28,9 @@ ARGS = st.dictionaries(NAMES, VALUES, max_size=3)
 @settings(max_examples=200)
 @given(st.sampled_from("helper publish_branch write_file get_page bash database".split()), ARGS)
 def test_where_arguments_say_nothing_the_whole_look_finds_nothing(tool: str, args: dict[str, Any]) -> None:
-    if meaning._says_nothing(args, holds.kind_of(tool)):
+    if meaning._is_harmless(args, argument_names.kind_of(tool)):
         found: dict[str, Raised] = {}
-        meaning._Look(Call(tool=tool, args=args), Policy.builtin(), found).at(args)
+        meaning._Judgement(Call(tool=tool, args=args), Policy.builtin(), found).at(args)
         assert found == {}
 
 
@@ -51,5 +51,5 @@ def test_quiet_arguments_hold_no_secret_and_no_production(args: dict[str, Any]) 
 def test_quiet_calls_of_the_tables_hold_no_secret_and_no_production() -> None:
     for entry in ENTRIES:
         args = entry["args"]
-        if arguments._is_quiet(args):
+        if arguments._is_harmless(args):
             assert looked_at(args) == arguments.inspect(args)

@@ -1,6 +1,6 @@
 """Tools whose words mislead: names that read over descriptions that act, verbs that act by their object, and advice.
 
-Names and descriptions to judge `looks_red` by; judgement itself is in `test_words`.
+Names and descriptions to judge `looks_red` by; judgement itself is in `test_tool_definitions`.
 """
 
 ACTS = """

@@ -1,6 +1,6 @@
 """Tools as others describe them, by what they do: names and descriptions to judge `looks_red` by.
 
-Judgement itself is in `test_words`.
+Judgement itself is in `test_tool_definitions`.
 """
 
 ACTS = """

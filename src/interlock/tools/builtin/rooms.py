@@ -6,7 +6,7 @@ from typing import Any
 
 from interlock.core.emoji import emoji as emoji_of
 from interlock.core.text import storable
-from interlock.policy.audience import AGENT, DM, PERSON, Who, handles
+from interlock.policy.audience import AGENT, DM, PERSON, Participant, handles
 from interlock.policy.secrets import scrub
 from interlock.settings import Settings
 from interlock.store import people, rooms, rounds, traces
@@ -116,8 +116,8 @@ def _name(channel: Any) -> str:
     return f"#{channel.name}"
 
 
-def _me(ctx: ToolContext) -> Who:
-    return Who(AGENT, ctx.persona)
+def _me(ctx: ToolContext) -> Participant:
+    return Participant(AGENT, ctx.persona)
 
 
 async def _react(ctx: ToolContext, /, *, emoji: str, message: str | None = None) -> Outcome:

@@ -7,7 +7,7 @@ from typing import Any
 from interlock.core.ids import new_id
 from interlock.core.values import canonical_json, digest
 from interlock.policy import gate
-from interlock.policy.gate import Fault, Handed
+from interlock.policy.gate import Fault, Submission
 from interlock.store import blobs, evidence, squad, tasks, traces
 from interlock.store.evidence import GATE, Finding
 from interlock.store.tx import Tx
@@ -74,14 +74,14 @@ async def _body(ctx: ToolContext, content: str | None, data: Any, path: str | No
 
 def _objection(args: Mapping[str, Any]) -> str | None:
     """The agent is told to leave out a secret; no person is asked whether it may stay."""
-    handed = Handed(sha256="", text=args.get("content"), data=args.get("data"))
+    handed = Submission(sha256="", text=args.get("content"), data=args.get("data"))
     found = next(gate.secrets(handed), None)
     return None if found is None else f"{_NOT_TAKEN}\n- {found.name}: {found.detail}"
 
 
 async def _faults(ctx: ToolContext, task: Any, row: dict[str, Any], file: bytes | None) -> list[Fault]:
     """The findings of the output gate. Source: row A15."""
-    handed = Handed(
+    handed = Submission(
         sha256=row["sha256"], text=row.get("text"), data=row.get("data"), path=row.get("path"), content=file,
         spec=task.deliverable_spec, is_review=task.reviews_task_id is not None,
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """Finds orders to tools that are named after a thing: `lamp` with `state: off`, `dns_record` with `content`.
 
-Tools whose name or description says that they read are exempt; definitions are judged in `words`.
+Tools whose name or description says that they read are exempt; definitions are judged in `tool_definitions`.
 """
 
 import re
@@ -95,7 +95,7 @@ _LONGEST = 80
 
 
 @lru_cache(maxsize=1024)
-def _called(name: str) -> tuple[str, ...]:
+def _thing_named(name: str) -> tuple[str, ...]:
     """The last words of the thing that a tool is named after; none if the name is that of a reader."""
     words = parts(name[:_LONGEST].rpartition("__")[2])
     words = words[:-1] if len(words) > 1 and words[-1] in _HANDLES else words
@@ -107,9 +107,9 @@ def _plain(key: str) -> str:
     return "".join(parts(fold(key)[:_LONGEST]))
 
 
-def asks(name: str, args: Any) -> str | None:
+def state_argument(name: str, args: Any) -> str | None:
     """The argument that gives the new state of the thing a tool is named after; None if there is none."""
-    if type(args) is not dict or not args or not (thing := _called(name)):
+    if type(args) is not dict or not args or not (thing := _thing_named(name)):
         return None
     given = {_plain(key): value for key, value in args.items() if value is not None and type(key) is str}
     for key, value in given.items():
@@ -122,8 +122,8 @@ def asks(name: str, args: Any) -> str | None:
         if key == "signal" and _SIGNAL.fullmatch(value):
             return key
     if thing[-1] in _DEVICES or (thing[0] in _DEVICES and thing[-1] in given):
-        return _measure(given)
-    return _entry(frozenset((*thing, "".join(thing))), given)
+        return _set_property(given)
+    return _creating_argument(frozenset((*thing, "".join(thing))), given)
 
 
 def _is_set(thing: tuple[str, ...], key: str, value: Any) -> bool:
@@ -145,7 +145,7 @@ def _is_order(last: str, state: str, given: Mapping[str, Any]) -> bool:
     return state in _ORDERED or (state == "on" and (last in _DEVICES or not _POINTED.isdisjoint(given)))
 
 
-def _measure(given: Mapping[str, Any]) -> str | None:
+def _set_property(given: Mapping[str, Any]) -> str | None:
     """The property that is set on a device; None if it is only queried."""
     for key, value in given.items():
         if key in _MEASURES and not (type(value) is str and not _ASKED.isdisjoint(parts(value[:_LONGEST])[:1])):
@@ -153,7 +153,7 @@ def _measure(given: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _entry(thing: frozenset[str], given: Mapping[str, Any]) -> str | None:
+def _creating_argument(thing: frozenset[str], given: Mapping[str, Any]) -> str | None:
     """The argument that creates an entry: something stored, made, posted, scheduled or admitted."""
     for things, needs in _ENTRIES:
         if not things.isdisjoint(thing) and (found := needs.intersection(given)):

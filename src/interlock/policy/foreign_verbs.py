@@ -112,7 +112,7 @@ _ENDING_ACTS = tuple((what, re.compile(words)) for what, words in _ENDING.items(
 _GOES_ON = re.compile(r"\s*(?:し(?!た[^あ後ら]|ます|ました[^。]|ない)|て|してから|したら|した後|하고|한 후|한 다음)")
 
 
-def wide(text: str) -> tuple[str, str] | None:
+def act_in_cjk(text: str) -> tuple[str, str] | None:
     """What Chinese, Japanese or Korean words say that a tool does, and the word; None if nothing."""
     if not _WIDE.search(text) and not _KANA.search(text):
         return None

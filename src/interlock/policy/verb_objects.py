@@ -1,6 +1,6 @@
 """Word tables: objects that decide whether a verb acts or reads, and word pairs that act together.
 
-Data only. The verbs are in `vocabulary`; positions in a text are analysed in `names` and `senses`.
+Data only. The verbs are in `vocabulary`; positions in a text are analysed in `tool_names` and `verb_senses`.
 """
 
 from collections.abc import Mapping

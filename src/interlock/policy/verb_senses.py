@@ -1,16 +1,16 @@
 """Determines the sense of a verb in a description by its context: `open the file` reads, `open the door` acts.
 
-The positions of verbs in a sentence are analysed in `prose`.
+The positions of verbs in a sentence are analysed in `tool_descriptions`.
 """
 
 from collections.abc import Sequence
 
-from interlock.policy import objects as o
-from interlock.policy import tongues
+from interlock.policy import foreign_verbs
+from interlock.policy import verb_objects as o
 from interlock.policy import vocabulary as v
-from interlock.policy.names import ACTS, FOREIGN, GERUNDS, MAY_ACT, THIRDS, gerunds, harmless, third
+from interlock.policy.tool_names import ACTS, FOREIGN, GERUNDS, MAY_ACT, THIRDS, gerunds, harmless, third
 
-JOINS = frozenset("and then or & / , ( also subsequently finally afterwards but plus".split()) | tongues.JOINS
+JOINS = frozenset("and then or & / , ( also subsequently finally afterwards but plus".split()) | foreign_verbs.JOINS
 _PREPOSITIONS = frozenset("in to from of on for with into at by via and or , (".split())
 _NOUN_BEFORE = _PREPOSITIONS - {"in", "to", "on", "for", "with", "into", "at", "via", "("} | {
     "that",
@@ -78,13 +78,13 @@ def sense(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] |
     end = next((end for end, other in enumerate(follows) if other in _PREPOSITIONS), len(follows))
     if word in _PERFORMS and not o.DONE.isdisjoint(follows[:end]):
         return "changes what is stored", word
-    if word in INTO and _puts_into(tokens, at):
+    if word in INTO and _stores(tokens, at):
         return "changes what is stored", word
     if leading and (by := PHRASAL.get(word)) and not by[1].isdisjoint(tokens[at + 1 : at + 8]):
         return by[0], word
     if word in EXPORTS and "to" in tokens[at + 1 : at + 8] and not _OUTSIDE.isdisjoint(tokens[at + 1 : at + 12]):
         return "sends", word
-    if (by := BY_OBJECT.get(word)) and not by[1].isdisjoint(follows[:end]) and _is_told(tokens, at):
+    if (by := BY_OBJECT.get(word)) and not by[1].isdisjoint(follows[:end]) and _is_sent_to_somebody(tokens, at):
         return by[0], word
     last = follows[end - 1] if end else ""
     if word in ("file", "files") and leading and follows[:end][-2:] == ["tax", "return"]:
@@ -138,11 +138,11 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
         return True
     end = next((end for end, word in enumerate(follows) if word in _PREPOSITIONS), len(follows))
     if verb == "give" and follows[:1] == ["the"] and follows[end : end + 1] == ["of"]:
-        return _GIVEN_AWAY.isdisjoint(follows[:end]) and not _is_handed(tokens[at + 1 : at + 10], verb)
+        return _GIVEN_AWAY.isdisjoint(follows[:end]) and not _is_given_to_others(tokens[at + 1 : at + 10], verb)
     if verb == "resolve" and o.RESOLVED.isdisjoint(follows[:end] or follows):
         return True
     if verb in o.HARMLESS_WITH and not o.HARMLESS_WITH[verb].isdisjoint(follows[:end]):
-        return not _is_handed(tokens[at + 1 : at + 10], verb)
+        return not _is_given_to_others(tokens[at + 1 : at + 10], verb)
     if verb == "warn" and (not follows or follows[0] in (",", ")", "/", "or", "error", "messages")):
         return True
     if verb == "replace" and not {"deprecated", "legacy", "former"}.isdisjoint(follows):
@@ -166,7 +166,7 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
     return harmless(verb, follows[:end])
 
 
-def _is_handed(follows: Sequence[str], verb: str) -> bool:
+def _is_given_to_others(follows: Sequence[str], verb: str) -> bool:
     """Whether something is given to others than the caller, or requested of a person."""
     if verb not in ("give", "request"):
         return False
@@ -177,14 +177,14 @@ def _is_handed(follows: Sequence[str], verb: str) -> bool:
     return "from" in follows and not _ASKED.isdisjoint(follows)
 
 
-def _puts_into(tokens: Sequence[str], at: int) -> bool:
+def _stores(tokens: Sequence[str], at: int) -> bool:
     """Whether something is put into permanent storage: `loads … into the table`, not `into memory`."""
     follows = tokens[at + 1 : at + 12]
     where = next((number for number, word in enumerate(follows) if word in ("into", "onto")), None)
     return where is not None and _INTO_NOTHING.isdisjoint(follows[where : where + 5])
 
 
-def _is_told(tokens: Sequence[str], at: int) -> bool:
+def _is_sent_to_somebody(tokens: Sequence[str], at: int) -> bool:
     """Whether a `report` is sent to somebody; True for any other verb."""
     if not tokens[at].startswith("report"):
         return True

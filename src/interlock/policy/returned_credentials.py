@@ -1,6 +1,6 @@
 """Judges whether a tool returns credentials: passwords, keys, tokens, codes.
 
-Whether a tool reads at all is determined in `names` and `prose`.
+Whether a tool reads at all is determined in `tool_names` and `tool_descriptions`.
 """
 
 import re
@@ -28,7 +28,7 @@ _ABOUT = re.compile(
 """Words in descriptions of tokens or keys that are no secret: with an id, a coin, a public key."""
 
 
-def named(words: Sequence[str]) -> str | None:
+def in_name(words: Sequence[str]) -> str | None:
     """The word by which a name says that its tool returns credentials; None if it does not."""
     if len(words) < 2:
         return None
@@ -40,24 +40,24 @@ def named(words: Sequence[str]) -> str | None:
     return _credential(words[:end])
 
 
-def perhaps(words: Sequence[str]) -> str | None:
+def possible_in_name(words: Sequence[str]) -> str | None:
     """The same for words that may also be something with an id, or a coin: token, SSH key, cookies."""
     if len(words) < 2 or v.REVEALS.isdisjoint(words[:-1]) or words[-2] in v.COINS:
         return None
     return words[-1] if words[-1] in v.MAYBE_CREDENTIALS or tuple(words[-2:]) in v.MAYBE_CREDENTIAL_PAIRS else None
 
 
-def bare(words: Sequence[str]) -> str | None:
+def in_name_without_verb(words: Sequence[str]) -> str | None:
     """The same for a name without a verb, whose tool returns or creates credentials: `api_key`, `db_secret`."""
     return words[-1] if tuple(words[-2:]) in v.MAYBE_CREDENTIAL_PAIRS else _credential(words)
 
 
-def is_about(description: str) -> bool:
+def is_about_identified_things(description: str) -> bool:
     """Whether a description is about something with an id, a price or a public key rather than a credential."""
     return _ABOUT.search(fold(description[:_LONGEST]).lower()) is not None
 
 
-def described(description: str) -> str | None:
+def in_description(description: str) -> str | None:
     """The same in the first sentence of a description: `returns the value of a secret`."""
     sentence = _SENTENCE.split(fold(description[:_LONGEST]).lower(), maxsplit=1)[0]
     tokens = _TOKEN.findall(sentence)

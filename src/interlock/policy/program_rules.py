@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from interlock.policy import awk, git, kinds, options, paths, programs, sed, services, sql, steps
+from interlock.policy import awk, build_targets, git, kinds, options, paths, programs, sed, services, sql
 from interlock.policy.kinds import by
+from interlock.policy.launchers import STARTERS
 from interlock.policy.secrets import names_secret
 from interlock.policy.shell import UNKNOWN, Command
-from interlock.policy.starters import STARTERS
 
 if TYPE_CHECKING:
     from interlock.policy.commands import Script
@@ -89,7 +89,7 @@ def _odd(name: str, args: Sequence[str], command: Command, script: "Script") -> 
     """Judges dangerous arguments of individual programs."""
     if name in ("m4", "dc"):
         if command.fed_by is not None or command.text_in is not None:
-            text = script.fed(command)
+            text = script.standard_input(command)
             script.add(*options.judge(name, (text,) if text is not None else ()))
     elif name in ("rename", "prename", "perl-rename", "file-rename"):
         expression = next((arg for arg in args if not arg.startswith("-")), "")
@@ -303,7 +303,7 @@ def _database(args: Sequence[str], command: Command, script: "Script", depth: in
         script.add(kinds.LEAVES)
     if not statements and {"-l", "--list"} & set(args):
         return
-    if not statements and (text := script.fed(command)) is not None:
+    if not statements and (text := script.standard_input(command)) is not None:
         statements = [text]
     elif not statements:
         script.add(kinds.HIDDEN)
@@ -366,11 +366,11 @@ def subcommands(name: str, args: Sequence[str], command: Command, script: "Scrip
         script.add(by(kinds.DESTROYS if first == "uninstall" else otherwise, name))
         return
     if name in ("go", "cargo") and first == "run":
-        steps.built(rest[1:], script)
+        build_targets.judge_built(rest[1:], script)
     if name == "openssl":
-        steps.decoded(args, script)
+        build_targets.record_decoded_files(args, script)
     if name in programs.RUNS_TARGETS and (name == "mvn" or first in ("run", "run-script", "run-task", "dev")):
-        steps.targets(name, rest[1:], script, depth)
+        build_targets.judge_targets(name, rest[1:], script, depth)
     if first in programs.FETCHES.get(name, ()):
         script.add(by(kinds.INSTALLS, name))
         if any(arg in ("-g", "--global", "--location=global") for arg in args):

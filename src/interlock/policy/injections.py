@@ -97,7 +97,7 @@ _WRITES = re.compile(
 )
 
 
-def may_be(text: str) -> bool:
+def may_inject(text: str) -> bool:
     """Fast path: False only if a value certainly smuggles nothing."""
     return (
         "--" in text or ";" in text or "`" in text or "$(" in text or "|" in text or "&&" in text or "__" in text
@@ -117,14 +117,14 @@ def may_run(text: str) -> bool:
 
 def scripts(text: str) -> list[str]:
     """The scripts that an unquoted insertion of a value into a command line would run."""
-    if len(text) > LONGEST or not may_be(text):
+    if len(text) > LONGEST or not may_inject(text):
         return []
     inside = [found[1] or found[2] for found in itertools.islice(_FILLED.finditer(text), _MOST_FILLED)]
     behind = _APPENDED.fullmatch(text)
     return inside if behind is None else [*inside, behind["rest"]]
 
 
-def steps(text: str) -> list[str]:
+def scripts_in_recipe(text: str) -> list[str]:
     """The scripts in a recipe: after `#!`, on a line of a crontab, in the steps of YAML or of a Dockerfile."""
     if len(text) > 4 * LONGEST:
         return []
@@ -134,7 +134,7 @@ def steps(text: str) -> list[str]:
     return found if found else [text]
 
 
-def in_cell(text: str) -> Iterator[Raised]:
+def findings_in_cell(text: str) -> Iterator[Raised]:
     """Findings for a text that a spreadsheet or a page would evaluate: a formula or image that calls another server."""
     if text[:1] in _BEGINS and _FORMULA.match(text):
         yield kinds.CARRIES_OUT
@@ -144,12 +144,12 @@ def in_cell(text: str) -> Iterator[Raised]:
         yield from (each for each in urls.judge(found[1], ours=False) if each is kinds.CARRIES_OUT)
 
 
-def is_alive(text: str) -> bool:
+def may_be_active_content(text: str) -> bool:
     """Fast path: False only if a text contains no formula and no image."""
     return text[:1] in _BEGINS or "](" in text or "src=" in text
 
 
-def in_value(text: str, *, reads: bool) -> Iterator[Raised]:
+def findings_in_value(text: str, *, reads: bool) -> Iterator[Raised]:
     """Other findings for a value in which no command is expected: options, entities, internals of objects."""
     if len(text) > LONGEST:
         return
@@ -164,17 +164,17 @@ def in_value(text: str, *, reads: bool) -> Iterator[Raised]:
     if ("(" in text or "!" in text or "." in text) and _ENGINES.search(text):
         yield kinds.HIDDEN
     if ";" in text:
-        yield from _behind(text)
+        yield from _after_first_statement(text)
 
 
-def in_question(text: str) -> Iterator[Raised]:
+def findings_in_query(text: str) -> Iterator[Raised]:
     """Findings for a query that is not plain SQL: a stacked statement, or one in another language."""
     if len(text) > LONGEST:
         return
     if "__" in text and _REACHED.search(text):
         yield kinds.HIDDEN
     if ";" in text:
-        yield from _behind(text)
+        yield from _after_first_statement(text)
     begins = _HANDLE.search(text)
     if _DELETES.search(text) or (begins and _DELETES_IT.search(text, begins.end() - 1)):
         yield kinds.DATABASE_DELETE
@@ -182,14 +182,14 @@ def in_question(text: str) -> Iterator[Raised]:
         yield kinds.DATABASE_WRITE
 
 
-def _behind(text: str) -> Iterator[Raised]:
+def _after_first_statement(text: str) -> Iterator[Raised]:
     """Findings for the statements after the first."""
     for part in text.split(";")[1:20]:
         if sql.looks_like(part):
             yield from sql.judge(part.partition("--")[0])
 
 
-def harm(script: str, *, states: bool = False) -> Iterator[Raised]:
+def findings_in_script(script: str, *, states: bool = False) -> Iterator[Raised]:
     """Findings for a text that may or may not be a script; an unknown program does not count.
 
     With `states`, a complete SQL statement counts too.

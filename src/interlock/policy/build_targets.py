@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from interlock.policy import kinds, options, paths, programs, python_code
 from interlock.policy.shell import Command
+from interlock.policy.tool_definitions import words
 from interlock.policy.verbs import asks_for_act
 from interlock.policy.vocabulary import GUARDS
-from interlock.policy.words import words
 
 if TYPE_CHECKING:
     from interlock.policy.commands import Script
@@ -95,7 +95,7 @@ def _is_named_act(said: Sequence[str]) -> bool:
     return len(said) > 1 and (said[0] in _HARMING or (said[-1] in _ENDING and said[0] not in _LOOKING))
 
 
-def targets(name: str, args: Sequence[str], script: "Script", depth: int) -> None:
+def judge_targets(name: str, args: Sequence[str], script: "Script", depth: int) -> None:
     """Judges the targets of a build tool by name: `make test` is harmless, `make deploy` deploys."""
     if name in _MAKES and _ONLY_SHOWN.intersection(args):
         args = [arg for arg in args if not (_TARGET_WORDS.fullmatch(arg) and "=" not in arg)]
@@ -121,9 +121,9 @@ def targets(name: str, args: Sequence[str], script: "Script", depth: int) -> Non
         if name in _INSTALLERS and arg in ("install", "uninstall"):
             script.add(kinds.OUTSIDE_WORKSPACE)
         if not arg.startswith("-") and (
-            not _TARGET_WORDS.fullmatch(arg.partition("=")[0]) or _asks(arg.partition("=")[0])
+            not _TARGET_WORDS.fullmatch(arg.partition("=")[0]) or _names_act(arg.partition("=")[0])
         ):
-            script.add(kinds.ACTS if _asks(arg.partition("=")[0]) else kinds.HIDDEN)
+            script.add(kinds.ACTS if _names_act(arg.partition("=")[0]) else kinds.HIDDEN)
 
 
 def _is_input(arg: str, before: str) -> bool:
@@ -134,7 +134,7 @@ def _is_input(arg: str, before: str) -> bool:
     return found is not None and _STREAM.match(arg, found.end()) is not None
 
 
-def found_elsewhere(words: Sequence[str], source: Command | None, script: "Script") -> None:
+def judge_found_elsewhere(words: Sequence[str], source: Command | None, script: "Script") -> None:
     """Judges a program that is fed the files found by a `find` outside the workspace."""
     if source is None or source.words[:1] != ("find",) or not words:
         return
@@ -148,21 +148,21 @@ def _is_root(word: str) -> bool:
     return not word.startswith(("-", "(", "!"))
 
 
-def given(path: str, args: Sequence[str], script: "Script") -> None:
+def judge_arguments(path: str, args: Sequence[str], script: "Script") -> None:
     """Judges the arguments of a project script: its first word, and code for a framework's shell."""
     if any(_POOL.fullmatch(arg) or _is_elsewhere(arg) for arg in args):
         script.add(kinds.LEAVES)
     word = next((arg for arg in args if not arg.startswith("-")), "")
     if not _STEP.fullmatch(word):
         return
-    if asks_for_act(word) or (path.rpartition("/")[2] in _FRAMEWORKS and (word in _LOSES or _asks(word))):
+    if asks_for_act(word) or (path.rpartition("/")[2] in _FRAMEWORKS and (word in _LOSES or _names_act(word))):
         script.add(kinds.ACTS)
     for before, after in itertools.pairwise(args):
         if before in ("-c", "--command") and word in ("shell", "shell_plus"):
             script.add(*python_code.judge(after))
 
 
-def built(args: Sequence[str], script: "Script") -> None:
+def judge_built(args: Sequence[str], script: "Script") -> None:
     """Judges what `go run` or `cargo run` builds and starts: `./cmd/wipe`, `--bin wipe`."""
     if any("@" in arg for arg in args[:1]):
         script.add(kinds.UNKNOWN_PROGRAM)
@@ -170,7 +170,7 @@ def built(args: Sequence[str], script: "Script") -> None:
         script.add(kinds.ACTS)
 
 
-def decoded(args: Sequence[str], script: "Script") -> None:
+def record_decoded_files(args: Sequence[str], script: "Script") -> None:
     """Records the files that `openssl` writes; their content is unknown."""
     for option, target in itertools.pairwise(args):
         if option in ("-out", "--out"):
@@ -184,7 +184,7 @@ def _is_elsewhere(arg: str) -> bool:
     return found is not None and _HERE.fullmatch(found["host"] or found["address"]) is None
 
 
-def _asks(word: str) -> bool:
+def _names_act(word: str) -> bool:
     """Whether a target's name says that it acts, as a whole or in its last part: `deploy`, `db:drop`."""
     last = re.split(r"[:.]", word)[-1]
     return asks_for_act(word) or (last != word and asks_for_act(last))

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from interlock.policy.condition_cost import closing
 from interlock.policy.conditions import blanked, constant
-from interlock.policy.effort import closing
 
 MOST_WAYS = 32
 _PATH = r"[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*(?!\s*\())*"

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from interlock.policy import smuggled
+from interlock.policy import injections
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from interlock.policy import smuggled
     ],
 )
 def test_what_a_careless_program_would_give_to_a_shell(text: str, found: list[str]) -> None:
-    assert smuggled.scripts(text) == found
+    assert injections.scripts(text) == found
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_what_a_careless_program_would_give_to_a_shell(text: str, found: list[st
     ],
 )
 def test_statements_of_other_languages(text: str, rules: list[str]) -> None:
-    assert [found.rule.removeprefix("builtin:") for found in smuggled.in_question(text)] == rules
+    assert [found.rule.removeprefix("builtin:") for found in injections.findings_in_query(text)] == rules
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_statements_of_other_languages(text: str, rules: list[str]) -> None:
     ],
 )
 def test_the_scripts_in_a_recipe(text: str, script: str) -> None:
-    assert [" ".join(each.split()) for each in smuggled.steps(text)] == [script]
+    assert [" ".join(each.split()) for each in injections.scripts_in_recipe(text)] == [script]
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_the_scripts_in_a_recipe(text: str, script: str) -> None:
     ],
 )
 def test_texts_that_a_sheet_or_a_page_brings_to_life(text: str, lives: bool) -> None:
-    assert bool(list(smuggled.in_cell(text))) is lives
-    assert smuggled.is_alive(text) or not lives
+    assert bool(list(injections.findings_in_cell(text))) is lives
+    assert injections.may_be_active_content(text) or not lives
 
 
 @pytest.mark.parametrize(
@@ -96,11 +96,11 @@ def test_hostile_values_are_judged_in_time_in_proportion(piece: str) -> None:
     def seconds(size: int) -> float:
         text = (piece * size)[:size]
         begun = time.process_time()
-        smuggled.scripts(text)
-        smuggled.steps(text)
-        for look in (smuggled.in_question, smuggled.in_cell):
+        injections.scripts(text)
+        injections.scripts_in_recipe(text)
+        for look in (injections.findings_in_query, injections.findings_in_cell):
             list(look(text))
-        list(smuggled.in_value(text, reads=False))
+        list(injections.findings_in_value(text, reads=False))
         return time.process_time() - begun
 
-    assert seconds(smuggled.LONGEST) < 60 * max(seconds(smuggled.LONGEST // 10), 0.005)
+    assert seconds(injections.LONGEST) < 60 * max(seconds(injections.LONGEST // 10), 0.005)

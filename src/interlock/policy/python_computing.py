@@ -25,7 +25,7 @@ _MOST = 4_000
 
 
 @lru_cache(maxsize=512)
-def only(code: str) -> bool:
+def only_computes(code: str) -> bool:
     """Whether code only computes and prints: known libraries, functions of its own, no files. Total."""
     if len(code) > _MOST or (tree := python_code.parsed(code)) is None or python_code.judge(code):
         return False

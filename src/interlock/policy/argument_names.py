@@ -5,15 +5,15 @@ The values are judged by the modules of these topics.
 
 from functools import lru_cache
 
-from interlock.policy import amounts, asides, recipients, services, verbs
+from interlock.policy import amounts, recipients, services, side_effects, verbs
 from interlock.policy.folding import fold
-from interlock.policy.names import Says, read_name
-from interlock.policy.prose import read_prose
-from interlock.policy.targets import is_prose_key
-from interlock.policy.words import words
+from interlock.policy.production import is_prose_key
+from interlock.policy.tool_definitions import words
+from interlock.policy.tool_descriptions import read_prose
+from interlock.policy.tool_names import Says, read_name
 
 
-class Holds:
+class Content:
     """What an argument may hold, as bit flags. Plain integers, because they are tested for every call."""
 
     NOTHING = 0
@@ -42,7 +42,7 @@ class Holds:
     """A step of a recipe, which a shell would run."""
 
 
-class Kind:
+class ToolKind:
     """What a tool is by its name, as bit flags."""
 
     PLAIN = 0
@@ -122,46 +122,46 @@ _FILE_WRITES = frozenset(
 
 
 @lru_cache(maxsize=4096)
-def of(key: str) -> int:
-    """What an argument of that name may hold, as flags of `Holds`."""
+def content_of(key: str) -> int:
+    """What an argument of that name may hold, as flags of `Content`."""
     found = words(fold(key)[:80])
     whole, last = "".join(found), found[-1] if found else ""
-    out = Holds.NOTHING
+    out = Content.NOTHING
     for names, what in (
-        (_COMMAND, Holds.COMMAND), (_CODE, Holds.CODE), (_SQL, Holds.SQL), (_URL, Holds.URL), (_PATH, Holds.PATH),
-        (_METHOD, Holds.METHOD), (_BODY, Holds.BODY),
-        (_RUN, Holds.RUN), (_PAGE_SCRIPTS, Holds.SCRIPT_OF_PAGE),
+        (_COMMAND, Content.COMMAND), (_CODE, Content.CODE), (_SQL, Content.SQL), (_URL, Content.URL),
+        (_PATH, Content.PATH), (_METHOD, Content.METHOD), (_BODY, Content.BODY),
+        (_RUN, Content.RUN), (_PAGE_SCRIPTS, Content.SCRIPT_OF_PAGE),
     ):  # fmt: skip
         if whole in names or last in names:
             out |= what
-    if out & Holds.CODE and found[-2:-1] and last in ("code", "codes") and found[-2] in _CODE_OF:
-        out &= ~Holds.CODE
+    if out & Content.CODE and found[-2:-1] and last in ("code", "codes") and found[-2] in _CODE_OF:
+        out &= ~Content.CODE
     if whole == "source":
-        out |= Holds.CODE
+        out |= Content.CODE
     if "sql" in found:
-        out |= Holds.SQL
+        out |= Content.SQL
     if last in ("query", "queries", "q", "input", "text", "request"):
-        out |= Holds.MAYBE_SQL
+        out |= Content.MAYBE_SQL
     if any(word in _HOOK for word in found) or whole in _HOOK:
-        out |= Holds.HOOK
+        out |= Content.HOOK
     if last in _OTHER_LANGUAGES:
-        out |= Holds.MAYBE_SQL
+        out |= Content.MAYBE_SQL
     if last in _SOUGHT:
-        out |= Holds.SOUGHT
+        out |= Content.SOUGHT
     if last in ("headers", "header"):
-        out |= Holds.HEADERS
+        out |= Content.HEADERS
     if recipients.key_weight(key):
-        out |= Holds.PEOPLE
+        out |= Content.PEOPLE
     if amounts.concerns(key):
-        out |= Holds.SUMS
+        out |= Content.SUMS
     if verbs.is_act_key(key):
-        out |= Holds.ACT
+        out |= Content.ACT
     if whole in _MAYBE_ACTS:
-        out |= Holds.MAYBE_ACT
-    if asides.concerns(key):
-        out |= Holds.ASIDE
+        out |= Content.MAYBE_ACT
+    if side_effects.concerns(key):
+        out |= Content.ASIDE
     if is_prose_key(key):
-        out |= Holds.PROSE
+        out |= Content.PROSE
     return out
 
 
@@ -177,7 +177,7 @@ def program_of(tool: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def only_tells(tool: str, description: str) -> bool:
+def only_reports(tool: str, description: str) -> bool:
     """Whether a tool named after a thing only reports on it, by its description."""
     if read_name(tool).says is not Says.NOTHING:
         return False
@@ -193,28 +193,28 @@ def looks_up(tool: str, description: str, key: str) -> bool:
     """
     if recipients.key_weight(key) > 1 or words(key)[:1] == ("to",):
         return False
-    return only_tells(tool, description) and not _LOOKED_UP.isdisjoint(words(description[:400]))
+    return only_reports(tool, description) and not _LOOKED_UP.isdisjoint(words(description[:400]))
 
 
 @lru_cache(maxsize=4096)
 def kind_of(tool: str) -> int:
-    """What a tool of that name is, as flags of `Kind`."""
+    """What a tool of that name is, as flags of `ToolKind`."""
     found = set(words(fold(tool)[:200]))
-    out = Kind.READS if verbs.only_reads(tool) else Kind.PLAIN
+    out = ToolKind.READS if verbs.only_reads(tool) else ToolKind.PLAIN
     if found & _DATABASE_TOOLS:
-        out |= Kind.DATABASE
+        out |= ToolKind.DATABASE
     elif found & _PYTHON_TOOLS:
-        out |= Kind.PYTHON
+        out |= ToolKind.PYTHON
     elif found & _SHELL_TOOLS:
-        out |= Kind.SHELL
+        out |= ToolKind.SHELL
     if found & _SHOWS_EVENTS and found & _EVENTS and (out or verbs.names_a_log(tool)):
-        out |= Kind.LISTS_EVENTS | Kind.READS
+        out |= ToolKind.LISTS_EVENTS | ToolKind.READS
     if found & _REPORTS and not found & _ABOUT_QUESTIONS:
-        out |= Kind.REPORTS
+        out |= ToolKind.REPORTS
     if program_of(tool):
-        out |= Kind.PROGRAM
+        out |= ToolKind.PROGRAM
     if found & _HTTP_TOOLS:
-        out |= Kind.HTTP
+        out |= ToolKind.HTTP
     if found & _FILE_WRITES:
-        out |= Kind.WRITES_FILES
+        out |= ToolKind.WRITES_FILES
     return out

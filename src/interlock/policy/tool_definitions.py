@@ -6,13 +6,13 @@ Only names, descriptions, schemas and annotations are judged here; arguments are
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from interlock.policy import demands, reveals
-from interlock.policy import objects as o
+from interlock.policy import desired_state, returned_credentials
+from interlock.policy import verb_objects as o
 from interlock.policy import vocabulary as v
 from interlock.policy.choices import chooses, chosen
-from interlock.policy.names import ACTS, MAY_ACT, THIRDS, Says, harmless, inflections, read_name
-from interlock.policy.prose import Prose, read_prose
 from interlock.policy.spelling import parts, words
+from interlock.policy.tool_descriptions import Prose, read_prose
+from interlock.policy.tool_names import ACTS, MAY_ACT, THIRDS, Says, harmless, inflections, read_name
 
 __all__ = ["inflections", "looks_red", "words"]
 
@@ -34,15 +34,15 @@ def looks_red(
     raise. If `args` choose one of several operations, the others do not count. Results are cached. Source: row C1.
     """
     hints = hints or None
-    said = _said_before(name, description, schema, hints, ())
+    said = _cached_judgement(name, description, schema, hints, ())
     if said is None:
-        return _demanded(name, description, args)
+        return _state_given(name, description, args)
     if not (choices := chooses(args)):
         return said
-    return _said_before(name, description, schema, hints, choices)
+    return _cached_judgement(name, description, schema, hints, choices)
 
 
-def _said_before(
+def _cached_judgement(
     name: str, description: str, schema: Any, hints: Mapping[str, Any] | None, choices: tuple[tuple[str, str], ...]
 ) -> str | None:
     key = (name, description, id(schema), id(hints), choices)
@@ -50,7 +50,7 @@ def _said_before(
         return known[2]
     kept = chosen(name, description, schema, choices) if choices else None
     if choices and kept is None:
-        return _said_before(name, description, schema, hints, ())
+        return _cached_judgement(name, description, schema, hints, ())
     said = _judge(*(kept or (name, description, schema)), hints or {})
     if len(_seen) >= _MOST:
         _seen.clear()
@@ -58,9 +58,9 @@ def _said_before(
     return said
 
 
-def _demanded(name: str, description: str, args: Any) -> str | None:
+def _state_given(name: str, description: str, args: Any) -> str | None:
     """Why a tool named after a thing acts: its arguments give the thing's new state."""
-    if read_name(name).says is not Says.NOTHING or (key := demands.asks(name, args)) is None:
+    if read_name(name).says is not Says.NOTHING or (key := desired_state.state_argument(name, args)) is None:
         return None
     if read_prose(description).leads_with_reading:
         return None
@@ -79,11 +79,11 @@ def _judge(name: str, description: str, schema: Any, hints: Mapping[str, Any]) -
     if called.says is Says.UNCLEAR and not prose.leads_with_reading:
         return f"its name says that it {called.what} (`{called.word}`)"
     reads = called.says is Says.READS or prose.leads_with_reading
-    if reads and not reveals.is_about(description):
+    if reads and not returned_credentials.is_about_identified_things(description):
         if called.word and called.says is Says.READS:
             return f"its name says that it {called.what} (`{called.word}`)"
-        if shown := reveals.described(description):
-            return f"its description says that it {reveals.WHAT} (`{shown}`)"
+        if shown := returned_credentials.in_description(description):
+            return f"its description says that it {returned_credentials.WHAT} (`{shown}`)"
     if not reads and prose.advice is not None:
         return f"its description says that it {prose.advice[0]} (`{prose.advice[1]}`)"
     if not reads and prose.mention is not None:
@@ -119,7 +119,7 @@ def _said(text: str, kind: str, *, reads: bool) -> tuple[str, str] | None:
         return "is described too deep to be judged", text
     said = read_prose(text)
     if reads:
-        return _whether(text)
+        return _act_switched_on(text)
     return _grave(said)
 
 
@@ -131,7 +131,7 @@ def _grave(said: Prose) -> tuple[str, str] | None:
     return None
 
 
-def _whether(text: str) -> tuple[str, str] | None:
+def _act_switched_on(text: str) -> tuple[str, str] | None:
     """The act that a field of a reading tool switches on: "whether to delete the source", "if true, sends a copy"."""
     found = parts(text[:2000])
     for at, word in enumerate(found[:12]):

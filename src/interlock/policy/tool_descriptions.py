@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from interlock.policy import clauses, examples, tongues
-from interlock.policy import objects as o
+from interlock.policy import clauses, examples, foreign_verbs
+from interlock.policy import verb_objects as o
 from interlock.policy import vocabulary as v
-from interlock.policy.names import (
+from interlock.policy.spelling import fold, plain
+from interlock.policy.tool_names import (
     ACTS,
     FOREIGN,
     GERUNDS,
@@ -21,8 +22,7 @@ from interlock.policy.names import (
     THINGS,
     THIRDS,
 )
-from interlock.policy.senses import BY_OBJECT, EXPORTS, INTO, JOINS, sense
-from interlock.policy.spelling import fold, plain
+from interlock.policy.verb_senses import BY_OBJECT, EXPORTS, INTO, JOINS, sense
 
 _LONGEST = 20_000
 _SENTENCE = re.compile(r"[.!?:]+(?=\s|$|[A-Z]|[^\x00-\x7f])|[;\n•|。；！]+|\s(?:[-–—*]+|->|→)\s|\s\d+[.)]\s")
@@ -123,7 +123,7 @@ def read_prose(text: str) -> Prose:
     in the passive ("will be deleted"), but not in a clause about something else ("files shared with you").
     Source: row C1.
     """
-    if said := tongues.wide(text):
+    if said := foreign_verbs.act_in_cjk(text):
         return Prose(act=said, mention=said)
     method = _METHOD.search(text[:_LONGEST])
     who_may = _WHO_MAY.search(text[:_LONGEST])
@@ -132,9 +132,9 @@ def read_prose(text: str) -> Prose:
     advice: tuple[str, str] | None = None
     reading: bool | None = None
     negated = False
-    plain_text = clauses.told(examples.without(text[:_LONGEST]))
+    plain_text = clauses.without_lists(examples.without_examples(text[:_LONGEST]))
     for number, tokens in enumerate(_sentences(_PREFACE.sub("", _BELONGS.sub("", plain_text, count=1), count=1))):
-        negated, before = tokens[-1] in v.NEGATIONS or (bool(reading) and clauses.asks_when(tokens)), negated
+        negated, before = tokens[-1] in v.NEGATIONS or (bool(reading) and clauses.introduces_situation(tokens)), negated
         if before or tokens == ["description"]:
             reading = reading if before else None
             continue
@@ -168,7 +168,7 @@ def _sentences(text: str) -> Iterator[list[str]]:
 
 def _judge(tokens: Sequence[str], *, first: bool, reading: bool) -> tuple[tuple[str, str] | None, bool]:
     """The act in a sentence, and whether it leads with reading; `reading`: whether an earlier sentence did."""
-    if (risk := clauses.risks(tokens)) is not None:
+    if (risk := clauses.possible_side_effect(tokens)) is not None:
         return risk, False
     lead = _lead(tokens)
     if lead is None or (not first and clauses.is_heading(tokens)):
@@ -184,7 +184,7 @@ def _judge(tokens: Sequence[str], *, first: bool, reading: bool) -> tuple[tuple[
         or tokens[lead] in _LOOKS
         or _makes(tokens, lead)
     )
-    reads = reads and not clauses.tells_no_reading(tokens, lead)
+    reads = reads and not clauses.describes_no_reading(tokens, lead)
     later = _later(tokens, lead, reads=reads)
     return (later if first or later is None or later[0] in v.GRAVE else None), reads
 
@@ -231,7 +231,7 @@ def _is_noun(tokens: Sequence[str], lead: int, *, first: bool) -> bool:
     if (
         not first
         and tokens[0] in ("to", "for", "if", "when")
-        and clauses.points_elsewhere(tokens[lead + 1 : lead + 14])
+        and clauses.refers_to_another_tool(tokens[lead + 1 : lead + 14])
     ):
         return True
     if before in ("this", "that") and word in MAY_ACT and after and (after[0] in READS or after[0] in _MODALS):

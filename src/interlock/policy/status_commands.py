@@ -126,7 +126,7 @@ def _compiled(name: str) -> re.Pattern[str]:
     return re.compile(_BY_NAME[name])
 
 
-def only(name: str, args: Sequence[str]) -> bool:
+def only_reports(name: str, args: Sequence[str]) -> bool:
     """Whether these arguments only make a program report something."""
     if name not in _BY_NAME or len(args) > 24:
         return False

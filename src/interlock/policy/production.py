@@ -74,13 +74,13 @@ def names_production(text: str, *, prose: bool = False, key: str = "") -> bool:
     text = _DIGITS.sub(_in_letters, text)
     if text.strip().lower() in _SURE or _BARE.search(text):
         return True
-    if ("\n" in text or "(" in text) and (said := _said_by_code(text)) is not None:
+    if ("\n" in text or "(" in text) and (said := _texts_in_code(text)) is not None:
         return any(names_production(each, prose=prose) for each in said if "prod" in each.lower())
     return any(_token_names(match.group().strip(_EDGES), prose) for match in _TOKEN.finditer(text))
 
 
 @lru_cache(maxsize=256)
-def _said_by_code(text: str) -> tuple[str, ...] | None:
+def _texts_in_code(text: str) -> tuple[str, ...] | None:
     """The strings and names in Python code, in which a variable `prod` is a product; None if it is no such code."""
     if len(text) > LONGEST_CODE or _CODE.search(text) is None:
         return None
@@ -115,11 +115,11 @@ def _texts(tree: ast.AST) -> Iterator[str]:
             yield node.id
         elif isinstance(node, ast.Attribute) and id(node) not in computed and node.attr not in made:
             yield node.attr
-        elif isinstance(node, (ast.keyword, ast.Assign)) and isinstance(node.value, ast.Name) and _is_told(node):
+        elif isinstance(node, (ast.keyword, ast.Assign)) and isinstance(node.value, ast.Name) and _names_target(node):
             yield node.value.id
 
 
-def _is_told(node: ast.keyword | ast.Assign) -> bool:
+def _names_target(node: ast.keyword | ast.Assign) -> bool:
     """Whether a keyword argument or an assignment has the name of a target system."""
     if isinstance(node, ast.keyword):
         return _is_target_key(node.arg or "")

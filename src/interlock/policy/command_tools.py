@@ -10,7 +10,18 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any
 
-from interlock.policy import awk, commands, computing, options, sed, shell, shell_options, sql, tells, windows
+from interlock.policy import (
+    awk,
+    commands,
+    options,
+    python_computing,
+    sed,
+    shell,
+    shell_options,
+    sql,
+    status_commands,
+    windows,
+)
 from interlock.policy import services as s
 from interlock.policy.calls import Call
 from interlock.policy.choices import verbs_like
@@ -19,7 +30,7 @@ from interlock.policy.programs import name_of
 from interlock.policy.risk import Risk
 from interlock.policy.shell import Command, Unreadable
 from interlock.policy.spelling import parts
-from interlock.policy.words import looks_red
+from interlock.policy.tool_definitions import looks_red
 
 _RUNNERS = frozenset(
     "run execute exec bash shell terminal command commands cmd invoke cli console sh zsh call "
@@ -112,11 +123,11 @@ _TO_PROCESS = re.compile(
 _QUIET = frozenset(("/dev/null", "1", "2"))
 
 
-def looks(call: Call) -> bool:
+def call_only_reads(call: Call) -> bool:
     """Whether a call of a tool that runs commands, and whose definition says nothing graver, only reads."""
     words = frozenset(parts(call.tool.rpartition("__")[2]))
     if _OF_SQL & words and words <= _OF_SQL | _RUNNERS | _NEUTRAL | _WITH_SQL:
-        return _only_asks(call)
+        return _only_queries(call)
     if (
         type(call.args) is not dict
         or not words <= _RUNNERS | _OF_CODE | _NEUTRAL
@@ -131,10 +142,10 @@ def looks(call: Call) -> bool:
     if len(given) != 1 or not asked <= given | _BESIDE:
         return False
     text = _script(call.args[next(iter(given))])
-    return text is not None and only_looks(text) and not _says_more(call)
+    return text is not None and script_only_reads(text) and not _definition_is_graver(call)
 
 
-def _only_asks(call: Call) -> bool:
+def _only_queries(call: Call) -> bool:
     """Whether a tool that runs statements is given one that certainly reads."""
     given = _SQL_KEYS.intersection(call.args) if type(call.args) is dict else ()
     if len(given) != 1:
@@ -143,7 +154,7 @@ def _only_asks(call: Call) -> bool:
     beside = call.args.keys() - given - _BESIDE_SQL
     if beside or not isinstance(text, str) or not sql.looks_like(text) or sql.judge(text):
         return False
-    return not _says_more(call)
+    return not _definition_is_graver(call)
 
 
 def _script(given: Any) -> str | None:
@@ -165,10 +176,14 @@ def _only_computes(call: Call, given: Set[str]) -> bool:
     if len(given) != 1 or not isinstance(text, str) or beside - {"language", "lang"}:
         return False
     named = {call.args[key] for key in beside}
-    return named <= {"python", "python3", "Python", "py"} and computing.only(text) and not _says_more(call)
+    return (
+        named <= {"python", "python3", "Python", "py"}
+        and python_computing.only_computes(text)
+        and not _definition_is_graver(call)
+    )
 
 
-def _says_more(call: Call) -> bool:
+def _definition_is_graver(call: Call) -> bool:
     """Whether its description, schema or annotations say anything graver than that it runs and changes things."""
     told = _TO_PROCESS.sub("reads ", call.description)
     said = re.sub(r"[A-Za-z]+", lambda found: _as_read(found.group()), told)
@@ -183,7 +198,7 @@ def _as_read(word: str) -> str:
 
 
 @lru_cache(maxsize=512)
-def only_looks(text: str) -> bool:
+def script_only_reads(text: str) -> bool:
     """Whether a script only reads: reading programs, reading git commands, queries of services. Total."""
     if _SHARED.search(text) or _STORES.search(text):
         return False
@@ -199,10 +214,10 @@ def only_looks(text: str) -> bool:
     for number, command in enumerate(found):
         if command.in_function is not None:
             own.setdefault(command.in_function, number)
-    return bool(found) and all(_looks(command, own) for command in found)
+    return bool(found) and all(_command_only_reads(command, own) for command in found)
 
 
-def _looks(command: Command, own: Mapping[str, int]) -> bool:
+def _command_only_reads(command: Command, own: Mapping[str, int]) -> bool:
     """Whether a command only reads; `own` maps the script's functions to where their commands begin."""
     words = tuple(command.words)
     if command.decodes or not _assigns(words, command.assigned):
@@ -211,7 +226,7 @@ def _looks(command: Command, own: Mapping[str, int]) -> bool:
         return False
     if words and words[0] in own:
         return command.in_function is None or own[words[0]] < own[command.in_function]
-    return _program(words)
+    return _program_only_reads(words)
 
 
 def _assigns(words: tuple[str, ...], assigned: tuple[tuple[str, str], ...]) -> bool:
@@ -225,7 +240,7 @@ def _assigns(words: tuple[str, ...], assigned: tuple[tuple[str, str], ...]) -> b
     return all(_OWN_NAME.fullmatch(name) and not name.endswith("_proxy") for name, _ in assigned)
 
 
-def _program(words: tuple[str, ...]) -> bool:
+def _program_only_reads(words: tuple[str, ...]) -> bool:
     if not words or UNKNOWN in words[0]:
         return not words
     name, standard = name_of(words[0])
@@ -241,17 +256,21 @@ def _program(words: tuple[str, ...]) -> bool:
     if (judged := _JUDGED.get(name)) is not None:
         return judged(args)
     line = " ".join((name, *args))
-    return _ASKS.fullmatch(line) is not None or tells.only(name, args) or (s.knows(name) and s.reads(name, args))
+    return (
+        _ASKS.fullmatch(line) is not None
+        or status_commands.only_reports(name, args)
+        or (s.knows(name) and s.reads(name, args))
+    )
 
 
-def _find(args: Sequence[str]) -> bool:
+def _find_only_reads(args: Sequence[str]) -> bool:
     """Whether a `find` writes nothing, and starts only programs that read."""
     rest = list(args)
     while rest:
         arg = rest.pop(0)
         if arg in ("-exec", "-execdir"):
             end = next((at for at, word in enumerate(rest) if word in (";", "+")), None)
-            if end is None or _starts_shell(rest) or not _program(tuple(rest[:end])):
+            if end is None or _starts_shell(rest) or not _program_only_reads(tuple(rest[:end])):
                 return False
             del rest[: end + 1]
         elif arg.startswith(("-exec", "-ok", "-delete", "-fprint", "-fls")):
@@ -259,22 +278,22 @@ def _find(args: Sequence[str]) -> bool:
     return True
 
 
-def _ordered(args: Sequence[str]) -> bool:
+def _sort_only_reads(args: Sequence[str]) -> bool:
     return not any(_WRITES.match(arg) for arg in args)
 
 
-def _unique(args: Sequence[str]) -> bool:
-    return _ordered(args) and len([arg for arg in args if not arg.startswith("-")]) < 2
+def _uniq_only_reads(args: Sequence[str]) -> bool:
+    return _sort_only_reads(args) and len([arg for arg in args if not arg.startswith("-")]) < 2
 
 
-def _awk(args: Sequence[str]) -> bool:
+def _awk_only_reads(args: Sequence[str]) -> bool:
     """Whether an `awk` program is given on the command line, and only prints."""
     return all(
         awk.effects(arg) == (False, []) and not (arg.startswith("-") and not _AWK_OPTION.match(arg)) for arg in args
     )
 
 
-def _sed(args: Sequence[str]) -> bool:
+def _sed_only_reads(args: Sequence[str]) -> bool:
     """Whether `sed` scripts are given on the command line, and only edit what is printed."""
     scripts, named, rest = [], [], list(args)
     while rest:
@@ -289,33 +308,33 @@ def _sed(args: Sequence[str]) -> bool:
                                           for each in scripts or named[:1])  # fmt: skip
 
 
-def _told_apart(args: Sequence[str]) -> bool:
+def _file_only_reads(args: Sequence[str]) -> bool:
     return not any(arg.startswith(("-C", "--compile")) for arg in args)
 
 
 def _asks_for_program(args: Sequence[str]) -> bool:
-    return args[:1] in (("-v",), ("-V",)) or (bool(args) and _program(tuple(args)))
+    return args[:1] in (("-v",), ("-V",)) or (bool(args) and _program_only_reads(tuple(args)))
 
 
-def _mapped(args: Sequence[str]) -> bool:
+def _mapfile_only_reads(args: Sequence[str]) -> bool:
     return not any(arg.startswith(("-C", "-c")) for arg in args)
 
 
-def _set(args: Sequence[str]) -> bool:
+def _set_only_reads(args: Sequence[str]) -> bool:
     return bool(args) and all(_SETS.fullmatch(arg) for arg in args)
 
 
 def _wrapped(name: str) -> Callable[[Sequence[str]], bool]:
-    return lambda args: _program(tuple(_inside(name, list(args))))
+    return lambda args: _program_only_reads(tuple(_wrapped_program(name, list(args))))
 
 
-def _started(args: Sequence[str]) -> bool:
+def _xargs_only_reads(args: Sequence[str]) -> bool:
     """Whether `xargs` starts a program that only reads what it is given."""
-    rest = _inside("xargs", list(args))
-    return not _starts_shell(rest) and _program(tuple(rest))
+    rest = _wrapped_program("xargs", list(args))
+    return not _starts_shell(rest) and _program_only_reads(tuple(rest))
 
 
-def _git(words: Sequence[str]) -> bool:
+def _git_only_reads(words: Sequence[str]) -> bool:
     args = list(words)
     while args and args[0] in ("--no-pager", "-P", "-C"):
         del args[: 2 if args[0] == "-C" else 1]
@@ -324,7 +343,7 @@ def _git(words: Sequence[str]) -> bool:
     return args[0] in _GIT or _GIT_ASKED.fullmatch(" ".join(args)) is not None
 
 
-def _inside(name: str, args: list[str]) -> list[str]:
+def _wrapped_program(name: str, args: list[str]) -> list[str]:
     """The program that a wrapper starts, after its options and its duration."""
     rest = list(itertools.dropwhile(lambda arg: arg.startswith("-") and not _TAKES.match(arg), args))
     while rest and rest[0].startswith("-"):
@@ -332,17 +351,17 @@ def _inside(name: str, args: list[str]) -> list[str]:
     return rest[1:] if name == "timeout" else rest
 
 
-def _settled(args: Sequence[str]) -> bool:
+def _env_only_reads(args: Sequence[str]) -> bool:
     """Whether `env` starts a program that only reads, with settings that only change how it shows things."""
     rest = list(itertools.dropwhile(_CALM.fullmatch, args))
-    return bool(rest) and not rest[0].startswith("-") and "=" not in rest[0] and _program(tuple(rest))
+    return bool(rest) and not rest[0].startswith("-") and "=" not in rest[0] and _program_only_reads(tuple(rest))
 
 
-def _told(args: Sequence[str]) -> bool:
+def _shell_only_reads(args: Sequence[str]) -> bool:
     """Whether a shell is given a script on the command line that only reads."""
     given = shell_options.read(args)
     plain = len(args) > 1 and all(_PLAINLY.fullmatch(arg) for arg in args[:-1])
-    return plain and given.script == args[-1] and only_looks(given.script)
+    return plain and given.script == args[-1] and script_only_reads(given.script)
 
 
 def _starts_shell(words: Sequence[str]) -> bool:
@@ -350,10 +369,12 @@ def _starts_shell(words: Sequence[str]) -> bool:
 
 
 _JUDGED: Mapping[str, Callable[[Sequence[str]], bool]] = {
-    "find": _find, "sort": _ordered, "uniq": _unique, "awk": _awk, "gawk": _awk, "sed": _sed, "git": _git,
-    "command": _asks_for_program, "file": _told_apart, "mapfile": _mapped, "readarray": _mapped, "set": _set,
-    "xargs": _started, "timeout": _wrapped("timeout"), "time": _wrapped("time"),
-    "nice": _wrapped("nice"), "stdbuf": _wrapped("stdbuf"), "env": _settled, **dict.fromkeys(_SHELLS, _told),
+    "find": _find_only_reads, "sort": _sort_only_reads, "uniq": _uniq_only_reads, "sed": _sed_only_reads,
+    "awk": _awk_only_reads, "gawk": _awk_only_reads, "git": _git_only_reads, "file": _file_only_reads,
+    "mapfile": _mapfile_only_reads, "readarray": _mapfile_only_reads, "set": _set_only_reads,
+    "command": _asks_for_program, "xargs": _xargs_only_reads, "env": _env_only_reads, "timeout": _wrapped("timeout"),
+    "time": _wrapped("time"), "nice": _wrapped("nice"), "stdbuf": _wrapped("stdbuf"),
+    **dict.fromkeys(_SHELLS, _shell_only_reads),
     "export": lambda args: not args, "tee": lambda args: all(arg in ("/dev/null", "-a") for arg in args),
 }  # fmt: skip
 """Programs that read or act depending on their arguments."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
-from interlock.policy import objects as o
-from interlock.policy import reveals, tongues
+from interlock.policy import foreign_verbs, returned_credentials
+from interlock.policy import verb_objects as o
 from interlock.policy import vocabulary as v
 from interlock.policy.spelling import hides, parts, undisguised
 
@@ -79,7 +79,7 @@ def _by_word(table: Mapping[str, str]) -> dict[str, str]:
 ACTS = _by_word(v.ACTS)
 """Maps base forms to what they do."""
 MAY_ACT = _by_word(v.MAY_ACT)
-FOREIGN = _by_word(tongues.ACTS)
+FOREIGN = _by_word(foreign_verbs.ACTS)
 THINGS = {form: what for word, what in _by_word(v.THINGS).items() for form in (word, word + "s")}
 THIRDS = {third(verb): verb for verb in (*ACTS, *MAY_ACT)}
 HEADS = _by_word(v.HEADS)
@@ -87,14 +87,14 @@ GERUNDS = {form: verb for verb in (*ACTS, *MAY_ACT) for form in gerunds(verb) if
 PASTS = {form: verb for verb in (*ACTS, *MAY_ACT) for form in pasts(verb)}
 READS = frozenset(
     form for verb in v.READS for form in (verb, third(verb), *gerunds(verb))
-) | tongues.READS | frozenset({"querying", "reads", "has"}) - frozenset(ACTS) - frozenset(MAY_ACT)  # fmt: skip
+) | foreign_verbs.READS | frozenset({"querying", "reads", "has"}) - frozenset(ACTS) - frozenset(MAY_ACT)  # fmt: skip
 AGENTS = {
     agent(verb): ACTS.get(verb) or MAY_ACT.get(verb, "acts")
     for verb in (*(verb for verb, what in ACTS.items() if what in v.GRAVE), *v.CALLED)
     if agent(verb) not in v.PERSONS
 }
 """Agent nouns as names of tools: `closer`, `dropper`."""
-_JOINS = frozenset({"and", "then", "or", "n", "plus", "also"}) | tongues.JOINS
+_JOINS = frozenset({"and", "then", "or", "n", "plus", "also"}) | foreign_verbs.JOINS
 _PAIRS = {tuple(pair.split("+")): what for pair, what in _by_word(o.PAIRS).items()}
 _LOOKED_AT = frozenset(("check", "status", "history", "forecast", "estimate"))
 """Last words of names that ask about the acts before them: `restock_check`, `upgrade_downgrade_history`."""
@@ -156,9 +156,9 @@ def _judge_words(words: Sequence[str], name: str) -> Name:
         return Name(Says.ACTS, "does harm", min(harmful))
     if words and not v.ATTACKERS.isdisjoint(words) and words[-1] not in v.ABOUT and words[0] not in READS - {"scan"}:
         return Name(Says.ACTS, "does harm", min(v.ATTACKERS.intersection(words)))
-    if (shown := reveals.named(words)) is not None:
-        return Name(Says.ACTS, reveals.WHAT, shown)
-    if said := tongues.wide(name):
+    if (shown := returned_credentials.in_name(words)) is not None:
+        return Name(Says.ACTS, returned_credentials.WHAT, shown)
+    if said := foreign_verbs.act_in_cjk(name):
         if read_at is None or words[read_at] not in v.READS:
             return Name(Says.ACTS, *said)
         return Name(Says.UNCLEAR, *said)
@@ -173,8 +173,8 @@ def _judge_words(words: Sequence[str], name: str) -> Name:
         return Name(Says.ACTS, sure[1], sure[2])
     if acts:
         return Name(Says.UNCLEAR, acts[0][1], acts[0][2])
-    if (shown := reveals.bare(words)) is not None:
-        return Name(Says.UNCLEAR, reveals.WHAT, shown)
+    if (shown := returned_credentials.in_name_without_verb(words)) is not None:
+        return Name(Says.UNCLEAR, returned_credentials.WHAT, shown)
     return Name(Says.NOTHING)
 
 
@@ -212,8 +212,8 @@ def _read_led(words: Sequence[str], read_at: int, acts: Sequence[tuple[int, str,
             return Name(Says.UNCLEAR if looked_at else Says.ACTS, what, word)
         elif (at == 0 and _leads_to(words, read_at)) or (at == 1 and word in v.ORDERS | {"mute", "pause", "silence"}):
             return Name(Says.UNCLEAR, what, word)
-    if (shown := reveals.perhaps(words)) is not None:
-        return Name(Says.READS, reveals.WHAT, shown)
+    if (shown := returned_credentials.possible_in_name(words)) is not None:
+        return Name(Says.READS, returned_credentials.WHAT, shown)
     return Name(Says.READS)
 
 
@@ -275,7 +275,7 @@ def _act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
         if len(follows) == 1 and follows[0] in ("count", "counts", "rate", "rates") and ACTS[word] == "sends":
             return None
         return ACTS[word], word, True
-    if word in FOREIGN or (word in tongues.LEADS_ONLY and at == 0 and follows):
+    if word in FOREIGN or (word in foreign_verbs.LEADS_ONLY and at == 0 and follows):
         return FOREIGN.get(word, "acts"), word, True
     if glued := _GLUED.fullmatch(word):
         verb = glued.group(1)
