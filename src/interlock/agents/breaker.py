@@ -12,7 +12,7 @@ from interlock.core.values import Actor, ActorKind, digest
 from interlock.policy.progress import Stuck, Watch
 from interlock.policy.secrets import scrub
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, audit, incidents, missions, tasks
+from interlock.store import approvals, audit, incidents, tasks
 from interlock.store.tx import Tx
 
 NO_PROGRESS = "no_progress"
@@ -59,7 +59,7 @@ def stop(tx: Tx, run: Any, stuck: Stuck, now: datetime) -> None:
 
 
 def _block(tx: Tx, task: Any, run: Any, stuck: Stuck, now: datetime) -> None:
-    approval_id, mission = new_id("apr"), missions.mission(tx, task.mission_id)
+    approval_id = new_id("apr")
     request = {
         "title": task.title, "summary": f"no progress: {stuck.reason}", "block": "BREAKER",
         "question": f"It gets nowhere: {stuck.reason}. Is it to be worked on once more?",
@@ -71,7 +71,7 @@ def _block(tx: Tx, task: Any, run: Any, stuck: Stuck, now: datetime) -> None:
         tx, id=approval_id, kind="ESCALATION", project_id=task.project_id, mission_id=task.mission_id, task_id=task.id,
         subject=digest({"task": task.id, "breaker": run.id, "version": task.version}), risk="YELLOW",
         rules=["breakers.progress"], reasons=[stuck.reason], asked_by=BREAKER.id,
-        on_behalf_of=mission.requested_by if mission else None, created_at=now, request=request,
+        created_at=now, request=request,
     )  # fmt: skip
     move = tasks.Move(
         task_id=task.id, to=TaskState.BLOCKED, actor=BREAKER, reason=f"no progress: {stuck.reason}",

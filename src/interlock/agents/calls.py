@@ -367,7 +367,6 @@ def _held_anew(session: Session, call: CallState, outcome: HeldAnew) -> Hold:
         session, "QUESTION" if tool.asks else "TOOL_CALL", outcome.decision, tool, outcome.args, call.call_id,
         dict(outcome.files), None if tool.asks else why,
     )  # fmt: skip
-    asked["on_behalf_of"] = outcome.on_behalf_of
     hold = Hold(
         call_id=call.id, subject=outcome.subject, approval=asked, replaces=call.approval_id, args=outcome.args,
         consults=_consulting(session, outcome.decision, asked),

@@ -10,7 +10,7 @@ from interlock.agents.quoting import one_line
 from interlock.core.ids import new_id
 from interlock.core.values import canonical_json, digest
 from interlock.policy.secrets import scrub, scrub_value
-from interlock.store import approvals, losses, missions, traces
+from interlock.store import approvals, behalf, losses, traces
 from interlock.store.tx import Tx
 from interlock.tools.registry import Toolbox
 
@@ -27,7 +27,6 @@ def ask_about_uncertain(
 
     Calls that can be repeated without harm need no question. Source: row E9.
     """
-    mission = missions.mission(tx, task.mission_id)
     asked = []
     for call in traces.calls(tx, run.id):
         tool = toolbox.get(call.tool)
@@ -56,7 +55,7 @@ def ask_about_uncertain(
             rules=call.rules,
             reasons=call.reasons,
             asked_by=ASKED_BY,
-            on_behalf_of=mission.requested_by if mission else None,
+            on_behalf_of=behalf.of_call(tx, run.id, call.id) or behalf.of_run(tx, run.id),
             created_at=now,
             expires_at=expires_at,
         )  # fmt: skip

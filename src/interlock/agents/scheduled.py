@@ -13,7 +13,7 @@ from interlock.agents.quoting import one_line
 from interlock.agents.system_words import system_words
 from interlock.core.ids import new_id
 from interlock.llm.messages import Text
-from interlock.store import audit, mailbox, outbox, squad, traces
+from interlock.store import audit, behalf, mailbox, outbox, squad, traces
 from interlock.store.mailbox import Post
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
@@ -38,6 +38,8 @@ class Call:
     text: str
     key: str
     due_at: datetime
+    ordered_by: str
+    """The id of the person who created the schedule."""
     model: str | None = None
     run_id: str = field(default_factory=lambda: new_id("run"))
 
@@ -52,7 +54,7 @@ def post(tx: Tx, call: Call, now: datetime) -> tuple[str, bool]:
     agent = squad.ensure_agent(tx, who, call.persona.to_json(), call.persona.trust, now)
     payload = {
         "text": call.text, "from": f"schedule {call.name}", "schedule": call.schedule_id, "name": call.name,
-        "due_at": call.due_at.isoformat(),
+        "due_at": call.due_at.isoformat(), behalf.ORDERED_BY: call.ordered_by,
     }  # fmt: skip
     message = Post(
         project_id=call.project_id, agent_id=agent.id, kind=RUN_KIND, payload=payload, idempotency_key=call.key,

@@ -145,7 +145,6 @@ def _ask_for_more(session: Session, short: Shortage, need_microusd: int, lost_mi
             "risk": "YELLOW",
             "rules": ["budget"],
             "reasons": [summary],
-            "on_behalf_of": session.brief.mission.requested_by if session.brief.mission else None,
             "expires_at": later(session.now(), session.runtime.settings.approval_expires_s),
         },
     )

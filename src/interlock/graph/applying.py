@@ -26,6 +26,7 @@ from interlock.state_machine.table import BlockKind, TaskState
 from interlock.store import (
     approvals,
     audit,
+    behalf,
     coordination,
     evidence,
     leases,
@@ -234,7 +235,7 @@ class Applier:
         return {
             "id": e["approval"], "kind": kind, "project_id": self.view.project_id, "mission_id": self.view.id,
             "task_id": e["task"], "subject": e["subject"], "request": dict(request), "risk": e["risk"],
-            "reasons": reasons, "asked_by": SYSTEM.id, "on_behalf_of": self.view.requested_by,
+            "reasons": reasons, "asked_by": SYSTEM.id, "on_behalf_of": behalf.of_task(self.tx, e["task"]),
             "created_at": self.now,
         }  # fmt: skip
 

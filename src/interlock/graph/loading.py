@@ -50,7 +50,6 @@ def load(
         root=root,
         coordinator_agent_id=mission.coordinator_agent_id,
         thinker_agent_id=mission.thinker_agent_id,
-        requested_by=mission.requested_by,
         model=mission.model,
         simulated=mission.simulated,
         canceled=mission.canceled_at is not None or root.status == "CANCELED",

@@ -179,7 +179,6 @@ class MissionView:
     root: TaskView
     coordinator_agent_id: str
     thinker_agent_id: str
-    requested_by: str = ""
     model: str | None = None
     simulated: bool = False
     canceled: bool = False

@@ -69,7 +69,7 @@ def _message(runtime: Runtime, row: Any, kind: str, text: str, fire_at: datetime
     call = scheduled.Call(
         schedule_id=row.id, name=row.name, kind=kind, project_id=row.project_id, timezone=runtime.settings.timezone,
         persona=_persona(runtime, row.persona), text=text, key=schedules.start_key(row.id, fire_at), due_at=fire_at,
-        model=_model(runtime, row.options.get("model")),
+        ordered_by=row.created_by, model=_model(runtime, row.options.get("model")),
     )  # fmt: skip
 
     def write(tx: Tx, now: datetime) -> str:

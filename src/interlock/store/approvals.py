@@ -137,10 +137,10 @@ def ask(tx: Tx, **values: Any) -> None:
 
     The release is in `consulting`.
 
-    INVARIANT: a question from a run is in the name of the person the run comes from, not only if it has a mission.
+    INVARIANT: a question is in the name of the person that its call, run or task comes from, whoever asks.
     """
-    if values.get("on_behalf_of") is None and values.get("run_id") is not None:
-        values["on_behalf_of"] = behalf.of_run(tx, values["run_id"])
+    if values.get("on_behalf_of") is None:
+        values["on_behalf_of"] = behalf.of_question(tx, values)
     tx.add(Approval, **values)
     audit.note(
         tx,

@@ -18,7 +18,7 @@ from interlock.core.ids import new_id
 from interlock.core.values import ENDED_RUNS, OPEN_RUNS, Actor, ActorKind, digest
 from interlock.policy.loops import RULES, Facts, Limits, Loop, Pair, is_progress, loops, pair_of
 from interlock.state_machine.table import HELD, TERMINAL, BlockKind, TaskState
-from interlock.store import approvals, audit, incidents, leases, missions, squad, tasks, traces
+from interlock.store import approvals, audit, incidents, leases, squad, tasks, traces
 from interlock.store.mailbox import RUNS
 from interlock.store.tasks import Move
 from interlock.store.tx import Tx
@@ -196,13 +196,13 @@ def _block(tx: Tx, task: Any, found: Sequence[Loop], now: datetime) -> None:
     Questions of its runs are voided, since answers to them would have no effect.
     """
     first, reason = found[0], "; ".join(loop.reason for loop in found)
-    approval_id, mission = new_id("apr"), missions.mission(tx, task.mission_id)
+    approval_id = new_id("apr")
     runs = [run for run in traces.open_runs(tx, task_id=task.id) if run.kind != "learn"]
     approvals.ask(
         tx, id=approval_id, kind="ESCALATION", project_id=task.project_id, mission_id=task.mission_id, task_id=task.id,
         subject=digest({"task": task.id, "loop": first.rule, "version": task.version}), risk="YELLOW",
         rules=[f"loops.{loop.rule}" for loop in found], reasons=[loop.reason for loop in found], asked_by=LOOPS.id,
-        on_behalf_of=mission.requested_by if mission else None, created_at=now, request=_request(tx, task, reason),
+        created_at=now, request=_request(tx, task, reason),
     )  # fmt: skip
     move = Move(
         task_id=task.id, to=TaskState.BLOCKED, actor=LOOPS, reason=f"a loop: {reason}", block_kind=BlockKind.LOOP,

@@ -80,8 +80,6 @@ class HeldAnew:
     subject: str
     args: Any
     """The arguments, with people's changes to them."""
-    on_behalf_of: str | None = None
-    """Whoever the approval was in the name of."""
 
 
 async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, wished: Any) -> Done | HeldAnew:
@@ -119,9 +117,7 @@ async def execute(gate: Gate, claim: Claim, call: Any, context: ToolContext, *, 
         reason = "what was approved has changed since" if approved else "it needs a person's approval"
         if not approved and approval is not None and approval.status == "approved":
             reason = "the approval expired before it was used"
-        return HeldAnew(
-            call.id, reason, decision, files, subject(), args, approval.on_behalf_of if approval is not None else None
-        )
+        return HeldAnew(call.id, reason, decision, files, subject(), args)
     spends = binding is not None and approval is not None and approval.status == "approved"
     if not tool.idempotent or spends:
         used = approval.id if approval is not None and spends else None

@@ -6,22 +6,26 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import scheduled
+from interlock.agents import handover
 from interlock.core.errors import Refused
 from interlock.desk import rooms, schedules, signing
 from interlock.desk.office import Person
 from interlock.llm.messages import ModelRequest, Text, ToolResult
 from interlock.policy.policy_file import policy_from
+from interlock.scheduler import starting
 from interlock.scheduler.timetable import timetable
-from interlock.store import behalf, squad, tasks
+from interlock.store import approvals, behalf, squad, tasks
 from interlock.store import schedules as kept
+from interlock.store.schema import Person as PersonRow
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.registry import tool
 from tests.contract.runner.stage import PROJECT, CountingStore, Stage, staged
+from tests.contract.runner.test_effects import Effect, Killed, killed
 
 OPEN = "version: 1\nbase: {start_background_agent: GREEN, sessions_spawn: GREEN}\n"
 ANOTHER = policy_from(
-    f"{OPEN}rules:\n  - {{id: another, tools: [pay], risk: RED, not_requester: true, reason: it is money}}\n", "p.yaml"
+    f"{OPEN}rules:\n  - {{id: another, tools: [pay, act], risk: RED, not_requester: true, reason: it is money}}\n",
+    "p.yaml",
 )
 PAID: list[int] = []
 
@@ -68,7 +72,11 @@ async def stage_of(store: CountingStore, folder: Path, says: Any, policy: Any = 
     return stage
 
 
-async def bob(stage: Stage) -> Person:
+async def bob(stage: Stage, ident: str | None = None) -> Person:
+    if ident is not None:
+        made = {"id": ident, "name": "Bob", "role": "operator", "created_at": stage.clock.now()}
+        await stage.store.write(lambda tx: tx.add(PersonRow, **made))
+        return Person(ident, "Bob", "operator", "test")
     row = await stage.store.write(squad.ensure_person, "test:bob", "Bob", "operator", stage.clock.now())
     return Person(row.id, row.name, row.role, "test")
 
@@ -129,27 +137,36 @@ async def test_nor_who_says_it_in_a_channel(store: CountingStore, tmp_path: Path
     await only_another_may(stage)
 
 
-async def test_nor_whose_schedule_wakes_the_agent(store: CountingStore, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_removed", [False, True], ids=["kept", "removed before the agent asks"])
+async def test_nor_whose_schedule_wakes_the_agent(store: CountingStore, tmp_path: Path, is_removed: bool) -> None:
     stage = await stage_of(store, tmp_path, pays)
     now = stage.clock.now()
     times = timetable(cron=None, every="1h", timezone="UTC", anchor_at=now)
     await schedules.add(stage.runtime, stage.ada, "pay-day", times, persona="operations", message="pay it")
     row: Any = await store.read(kept.named, PROJECT, "pay-day")
-    call = scheduled.Call(
-        schedule_id=row.id, name=row.name, kind="cron", project_id=PROJECT, timezone="UTC", text="pay it",
-        persona=stage.runtime.personas.personas["operations"], key="first", due_at=now,
-    )  # fmt: skip
-    await store.write(scheduled.post, call, now)
+    start = await starting.prepare(stage.runtime, row, now)
+    await store.write(start.write, now)
+    if is_removed:
+        await schedules.remove(stage.runtime, stage.ada, "pay-day")
     await stage.work()
     await only_another_may(stage)
 
 
-async def test_nor_who_adds_the_task_to_the_mission_of_somebody_else(store: CountingStore, tmp_path: Path) -> None:
+async def added_by(stage: Stage, run: str, person_id: str) -> None:
+    """Makes a run's task one that somebody added to the mission."""
+    row = await stage.run(run)
+    key = behalf.key_of_added(row.mission_id, person_id, "k")
+    added = tasks.TASKS.update().where(tasks.TASKS.c.id == row.task_id).values(idempotency_key=key)
+    await stage.store.write(lambda tx: tx.run(added))
+
+
+@pytest.mark.parametrize("ident", [None, "sso:bob:1"])
+async def test_nor_who_adds_the_task_to_the_mission_of_somebody_else(
+    store: CountingStore, tmp_path: Path, ident: str | None
+) -> None:
     stage = await stage_of(store, tmp_path, pays)
-    run, other = await stage.task(), await bob(stage)
-    added = tasks.TASKS.update().where(tasks.TASKS.c.id == (await stage.run(run)).task_id)
-    key = behalf.key_of_added((await stage.run(run)).mission_id, other.id, "k")
-    await store.write(lambda tx: tx.run(added.values(idempotency_key=key)))
+    other = await bob(stage, ident)
+    await added_by(stage, await stage.task(), other.id)
     await stage.work()
     asked = await stage.the_question()
     assert (await signing.approval(stage.runtime, asked.id))["on_behalf_of"] == "Bob"
@@ -158,6 +175,46 @@ async def test_nor_who_adds_the_task_to_the_mission_of_somebody_else(store: Coun
     await stage.approve(asked.id)
     await stage.work()
     assert PAID == [7]
+
+
+async def test_question_of_the_breaker_is_in_the_name_of_who_added_the_task(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage = await stage_of(store, tmp_path, calls("post_comment", message="working on it"))
+    other = await bob(stage)
+    run = await stage.task(limits={"max_turns": 30})
+    await added_by(stage, run, other.id)
+    await stage.work()
+    assert await stage.ended(run) == ("failed", "no_progress")
+    asked = await stage.the_question()
+    assert (asked.kind, asked.on_behalf_of) == ("ESCALATION", other.id)
+
+
+async def test_call_that_may_have_happened_stays_in_the_name_of_who_edited_it(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    effect = Effect(Killed(), "did it", risk="RED")
+    stage = await staged(store, tmp_path, ScriptedModel(calls("act", n=1), "done"), [effect.tool], ANOTHER)
+    run = await stage.task()
+    await stage.work()
+    other, asked = await bob(stage), await stage.the_question()
+    done = await signing.approve(stage.runtime, other, asked.id, args={"n": 2})
+    await stage.approve(f"{asked.id}:{done['mark']}")
+    await killed(stage)
+    row, task, now = await stage.run(run), await stage.task_of(run), stage.clock.now()
+    (asked_by_heartbeat,) = await store.write(
+        handover.ask_about_uncertain, stage.runtime.toolbox, row, task, now, now
+    )  # fmt: skip
+    assert (await signing.approval(stage.runtime, asked_by_heartbeat))["on_behalf_of"] == "Bob"
+    await store.write(approvals.void, asked_by_heartbeat, "of the heartbeat")
+    await stage.work()
+    asked = await stage.the_question()
+    assert (asked.kind, asked.on_behalf_of) == ("UNKNOWN_OUTCOME", other.id)
+    with pytest.raises(Refused, match="asked in the name of Bob"):
+        await signing.approve(stage.runtime, other, asked.id)
+    await stage.approve(asked.id)
+    await stage.work()
+    assert [args for _, _, args in effect.seen] == [{"n": 2}, {"n": 2}]
 
 
 async def test_nor_who_writes_the_call_anew_and_approves_that(store: CountingStore, tmp_path: Path) -> None:
