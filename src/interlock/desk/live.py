@@ -43,7 +43,7 @@ class Live:
         self._told: list[Event] = []
         self._follower = Follower(runtime.store, self._deliver)
         self._task: asyncio.Task[None] | None = None
-        self._place_with_here_strings: contextlib.AbstractContextManager[None] | None = None
+        self._subscription: contextlib.AbstractContextManager[None] | None = None
         self._members: dict[tuple[str, str], tuple[bool, float]] = {}
         self.is_closed = False
 
@@ -57,8 +57,8 @@ class Live:
         reader = Reader(interest)
         self._readers.add(reader)
         if len(self._readers) == 1:
-            self._place_with_here_strings = self.runtime.events.heard_by(self)
-            self._place_with_here_strings.__enter__()
+            self._subscription = self.runtime.events.heard_by(self)
+            self._subscription.__enter__()
         reader.begins = reader.after = follower.position
         try:
             if after is not None:
@@ -68,9 +68,9 @@ class Live:
             yield reader
         finally:
             self._readers.discard(reader)
-            if not self._readers and self._place_with_here_strings is not None:
-                self._place_with_here_strings.__exit__(None, None, None)
-                self._place_with_here_strings = None
+            if not self._readers and self._subscription is not None:
+                self._subscription.__exit__(None, None, None)
+                self._subscription = None
 
     async def backlog(self, reader: Reader) -> AsyncIterator[QueuedEvent]:
         """The events between the id after which a reader starts, and the first one published to it."""

@@ -29,8 +29,8 @@ class Leadership:
         """The fencing token of this term, checked with each write of the duty; 0 while another process leads."""
         pid = os.getpid()
         self._me = Candidate(new_id("ldr"), processes.host(), pid, processes.started(pid) or "unknown")
-        self._place_with_here_strings: tuple[int, int] | None = None
-        self._heard_at = self._held_at = clock.monotonic()
+        self._last_seen: tuple[int, int] | None = None
+        self._last_seen_at = self._held_at = clock.monotonic()
 
     @property
     def id(self) -> str:
@@ -40,7 +40,7 @@ class Leadership:
     @property
     def term(self) -> int:
         """The fencing token of whoever holds the duty, as far as is known; 0 if nobody was seen to."""
-        return self.fence or (self._place_with_here_strings[0] if self._place_with_here_strings is not None else 0)
+        return self.fence or (self._last_seen[0] if self._last_seen is not None else 0)
 
     @property
     def leads(self) -> bool:
@@ -74,9 +74,9 @@ class Leadership:
             await self.store.write(leaders.release, self.name, self._me.who, fence)
 
     def _is_gone(self, row: Any) -> bool:
-        now, heard = self.clock.monotonic(), (row.fence, row.beat)
-        if heard != self._place_with_here_strings:
-            self._place_with_here_strings, self._heard_at = heard, now
+        now, seen = self.clock.monotonic(), (row.fence, row.beat)
+        if seen != self._last_seen:
+            self._last_seen, self._last_seen_at = seen, now
         if processes.is_dead(row.host, row.pid, row.process_started):
             return True
-        return now - self._heard_at >= self.takeover_s
+        return now - self._last_seen_at >= self.takeover_s

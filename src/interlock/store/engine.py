@@ -50,20 +50,20 @@ class Listener:
     """Waits for changes; a change between two waits ends the next one at once."""
 
     def __init__(self) -> None:
-        self._place_with_here_strings = asyncio.Event()
+        self._changed = asyncio.Event()
 
     def tell(self) -> None:
         """Ends the current wait, or the next one."""
-        self._place_with_here_strings.set()
+        self._changed.set()
 
     async def wait(self, timeout_s: float) -> None:
         """Returns when something may have changed since the last wait, or after `timeout_s`."""
         try:
             with TimeLimit(timeout_s):
-                await self._place_with_here_strings.wait()
+                await self._changed.wait()
         except TimeoutError:
             return
-        self._place_with_here_strings.clear()
+        self._changed.clear()
 
 
 class Store:

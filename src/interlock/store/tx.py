@@ -212,7 +212,7 @@ class PostgresTx:
     def stir(self, core: sa.Executable, params: Params) -> None:
         self.stirred.append(self._execute(core, params)[0])
 
-    def _place_with_here_strings(self, core: sa.Executable, params: Params) -> tuple[Any, Any]:
+    def _result_of(self, core: sa.Executable, params: Params) -> tuple[Any, Any]:
         """Executes a statement and reads its result.
 
         INVARIANT: the pipeline is synchronised, since only then can the server detect a stalled transaction.
@@ -220,14 +220,14 @@ class PostgresTx:
         return self._execute(core, params)
 
     def count(self, core: sa.Executable, params: Params = NONE) -> int:
-        return int(self._place_with_here_strings(core, params)[0].rowcount)
+        return int(self._result_of(core, params)[0].rowcount)
 
     def rows(self, core: sa.Executable, params: Params = NONE) -> list[Any]:
-        cursor, s = self._place_with_here_strings(core, params)
+        cursor, s = self._result_of(core, params)
         return [s.row(raw) for raw in cursor.fetchall()]
 
     def one(self, core: sa.Executable, params: Params = NONE) -> Any | None:
-        cursor, s = self._place_with_here_strings(core, params)
+        cursor, s = self._result_of(core, params)
         raw = cursor.fetchone()
         return None if raw is None else s.row(raw)
 
@@ -274,10 +274,10 @@ class PipelinedTx(PostgresTx):
         s = self.statements.of(core)
         return self.wire.send(s.wired, s.bind(params)), s
 
-    def _place_with_here_strings(self, core: sa.Executable, params: Params) -> tuple[Any, Any]:
-        heard = self._execute(core, params)
+    def _result_of(self, core: sa.Executable, params: Params) -> tuple[Any, Any]:
+        result = self._execute(core, params)
         self.wire.settle()
-        return heard
+        return result
 
     def ones(self, core: sa.Executable, many: Sequence[Params]) -> list[Any | None]:
         asked = [self._execute(core, params) for params in many]
