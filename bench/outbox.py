@@ -167,7 +167,7 @@ def pile_up(tx: Tx, first: int, count: int, channels: int, now: datetime) -> Non
     """A unit: messages for each conversation in turn."""
     for number in range(first, first + count):
         where = conversations.reply_place(tx, SURFACE, f"C{number % channels}", None, None, "demo", now)
-        outbox.say(tx, where, {"card": Card(title=f"message {number}").to_json()}, f"m{number:06}", now)
+        outbox.enqueue(tx, where, {"card": Card(title=f"message {number}").to_json()}, f"m{number:06}", now)
 
 
 def still_open(tx: Tx) -> int:

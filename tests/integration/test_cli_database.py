@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from interlock.app import keeping
+from interlock.app import maintenance
 from interlock.app.box import Interlock
 from interlock.core.errors import Conflict
 from interlock.core.values import SYSTEM
@@ -131,11 +131,11 @@ async def test_restore_whose_end_is_not_known_says_so_and_keeps_what_was_there(
     tmp_path: Path, postgres_url: str
 ) -> None:
     settings = load_settings(tmp_path, {}, {"home": tmp_path / "home", "database_url": postgres_url})
-    await keeping.upgrade(settings)
+    await maintenance.upgrade(settings)
     with psycopg.connect(postgres_url, autocommit=True) as admin:
         admin.execute(LOST_AT_THE_COMMIT)
     with pytest.raises(StoreUnavailable, match=r"look whether it is there .* what was there before is in ") as told:
-        await keeping.begin_anew(settings, FOLDER / "0002.rows", force=False, paused=False, keep=True)
+        await maintenance.begin_anew(settings, FOLDER / "0002.rows", force=False, paused=False, keep=True)
     (kept,) = settings.home.glob("replaced-*.backup")
     assert str(kept) in str(told.value)
     assert "nothing was changed" not in str(told.value)
@@ -145,7 +145,7 @@ async def test_what_cannot_be_backed_up_is_not_replaced_unless_that_is_asked_for
     tmp_path: Path, postgres_url: str
 ) -> None:
     settings = load_settings(tmp_path, {}, {"home": tmp_path / "home", "database_url": postgres_url})
-    await keeping.upgrade(settings)
+    await maintenance.upgrade(settings)
     role = f"keeper_{os.urandom(4).hex()}"
     with psycopg.connect(postgres_url, autocommit=True) as admin:
         admin.execute(f"CREATE ROLE {role} LOGIN")
@@ -153,7 +153,7 @@ async def test_what_cannot_be_backed_up_is_not_replaced_unless_that_is_asked_for
             admin.execute(f"GRANT SELECT ON alembic_version, meta, people, identities, workers TO {role}")
             theirs = settings.model_copy(update={"database_url": postgres_url.replace("postgres@", f"{role}@")})
             with pytest.raises(Conflict, match=r"cannot be backed up: .* permission denied .* give `--no-keep`"):
-                await keeping.begin_anew(theirs, FOLDER / "0002.rows", force=False, paused=False, keep=True)
+                await maintenance.begin_anew(theirs, FOLDER / "0002.rows", force=False, paused=False, keep=True)
         finally:
             admin.execute(f"DROP OWNED BY {role}")
             admin.execute(f"DROP ROLE {role}")

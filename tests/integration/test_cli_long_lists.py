@@ -31,7 +31,7 @@ def fill(tx: Tx) -> None:
     """As many of each as one list has."""
     conversations.room(tx, "slack", "C1", PROJECT, T0)
     for n in range(outgoing.MOST):
-        outbox.say(tx, "slack:C1", {"card": {"title": f"{n}"}}, f"{n}", T0)
+        outbox.enqueue(tx, "slack:C1", {"card": {"title": f"{n}"}}, f"{n}", T0)
     for n in range(lessons.MOST):
         rule = {"id": f"les_{n}", "rule": f"rule {n}", "rule_digest": f"{n}", "kind": "HEURISTIC", "evidence": []}
         lesson_store.add(tx, {**rule, "confidence": 0.5, "labels": []}, SYSTEM, "because", T0)

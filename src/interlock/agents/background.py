@@ -15,7 +15,7 @@ from interlock.agents.quoting import one_line
 from interlock.memory import blocks, recall
 from interlock.policy.audience import is_overheard
 from interlock.policy.lesson_rules import UNTRUSTED
-from interlock.store import in_hand, rooms
+from interlock.store import open_tasks, rooms
 from interlock.store.posting import CHILD_END
 from interlock.store.tx import Ask, Tx
 
@@ -73,9 +73,9 @@ class Gathering:
         alone_with = self._person if run.channel_id is None and not _is_overheard(agent.descriptor) else None
         return (
             blocks.select_held(run.project_id, agent.persona),
-            recall.asked(run.project_id, agent.persona, _about(run, task), alone_with, rehearsal=rehearsal),
-            in_hand.select_open(run.project_id, agent.persona),
-            *_heard(run, wanted),
+            recall.candidates(run.project_id, agent.persona, _query_text(run, task), alone_with, rehearsal=rehearsal),
+            open_tasks.select_open(run.project_id, agent.persona),
+            *_channel_messages(run, wanted),
         )
 
     def found(self, answers: Sequence[Rows], in_sight: Container[str | None] = ()) -> Background:
@@ -95,7 +95,7 @@ class Gathering:
             blocks=tuple(BlockNote(each.label, each.content, UNTRUSTED in each.labels) for each in core),
             memories=tuple(_memory(each) for each in best),
             tasks=tuple(_task(row, run.task_id) for row in tasks),
-            said=tuple(_said(row) for row in said),
+            said=tuple(_note_of(row) for row in said),
             labels=frozenset[str]().union(*(each.labels for each in (*core, *best, *said))),
             failures=tuple(failures),
         )
@@ -123,7 +123,7 @@ def failure(name: str, error: BaseException) -> str:
     return one_line(f"{name}: {type(error).__name__}: {error}", limit=300)
 
 
-def _about(run: Any, task: Any | None) -> str:
+def _query_text(run: Any, task: Any | None) -> str:
     """The words that memories are looked for by."""
     if run.kind == "task" and task is not None:
         return f"{task.title}\n{task.description}"
@@ -149,7 +149,7 @@ def _is_rehearsal(run: Any, agent: Any, mission: Any | None, wanted: Wanted) -> 
     return bool(run.simulated) or str(named or wanted.model or "").startswith(REHEARSAL)
 
 
-def _heard(run: Any, wanted: Wanted) -> tuple[Ask, ...]:
+def _channel_messages(run: Any, wanted: Wanted) -> tuple[Ask, ...]:
     """One more than is shown, as the message that woke the run is shown by itself."""
     if run.channel_id is None:
         return ()
@@ -177,5 +177,5 @@ def _task(row: Any, own: str | None) -> TaskNote:
     return TaskNote(row.id, row.title, row.status, row.priority, blocked, row.id == own)
 
 
-def _said(row: Any) -> SaidNote:
+def _note_of(row: Any) -> SaidNote:
     return SaidNote(row.author_kind, row.name, row.text, row.created_at, UNTRUSTED in row.labels)

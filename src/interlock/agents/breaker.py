@@ -54,7 +54,7 @@ def stop(tx: Tx, run: Any, stuck: Stuck, now: datetime) -> None:
         key=f"progress:{run.id}",
     )  # fmt: skip
     if task is not None and task.status in ("ASSIGNED", "IN_PROGRESS"):
-        tasks.say(tx, task.id, "COMMENT", BREAKER, text, now, run_id=run.id)
+        tasks.add_message(tx, task.id, "COMMENT", BREAKER, text, now, run_id=run.id)
         _block(tx, task, run, stuck, now)
 
 

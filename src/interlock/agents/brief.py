@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from interlock.agents import learning, turns
+from interlock.agents import history_length, learning
 from interlock.agents.background import NOTHING, Background, Gathering, Wanted
 from interlock.agents.handover import earlier_work
-from interlock.agents.learning import Look
+from interlock.agents.learning import LearnerInput
 from interlock.agents.quoting import one_line
 from interlock.agents.task_messages import Material, TaskBrief
 from interlock.core.values import canonical_json
 from interlock.policy.checks import stored
 from interlock.settings.agency import AgentSettings
-from interlock.store import approvals, around, blobs, tasks, traces
+from interlock.store import approvals, blobs, run_context, tasks, traces
 from interlock.store.ledger import Opening
 from interlock.store.tx import Tx, small
 
@@ -54,7 +54,7 @@ class Brief(NamedTuple):
     """Of a task: what its agent is told of it."""
     unfinished: tuple["Unfinished", ...] = ()
     """Of a fresh chat: the earlier messages of the conversation that wait for a person."""
-    look: Look | None = None
+    look: LearnerInput | None = None
     """Of a fresh look of the Learner: what it is shown."""
     learning: Opening | None = None
     """Of a look of the Learner: the account that bounds it."""
@@ -68,9 +68,9 @@ class Brief(NamedTuple):
 def load(tx: Tx, run: Any, limits: AgentSettings, wanted: Wanted | None = None) -> Brief:
     """Reads everything around a run that was just claimed, whose row is given; its background where it is wanted."""
     gathering = Gathering(run, wanted)
-    found = around.of(
-        tx, run, turns=lambda agent: turns.history_limit(run.kind, agent.descriptor, limits),
-        rows_a_turn=turns.ROWS_A_TURN,
+    found = run_context.of(
+        tx, run, turns=lambda agent: history_length.history_limit(run.kind, agent.descriptor, limits),
+        rows_a_turn=history_length.ROWS_A_TURN,
         also=gathering.asks,
     )  # fmt: skip
     task, messages, learns = found.task, found.messages, run.kind == learning.KIND
@@ -90,7 +90,7 @@ def load(tx: Tx, run: Any, limits: AgentSettings, wanted: Wanted | None = None) 
         attempts=found.attempts,
         words=_words(tx, task) if run.kind == "task" and task is not None and not messages else None,
         unfinished=_unfinished(tx, run) if run.kind == "chat" and not messages else (),
-        look=learning.shown(tx, run) if learns and not messages else None,
+        look=learning.input_of(tx, run) if learns and not messages else None,
         learning=learning.opening(tx, run) if learns else None,
         marker=found.marker,
         background=gathering.found(found.also, {row.run_id for row in found.history}),

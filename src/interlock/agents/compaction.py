@@ -1,6 +1,6 @@
 """Making room in a conversation that fills the model's window: its older part is summarised, or all of it dropped.
 
-Where it is cut is `cutting`'s job; how it is put together again, `window`'s.
+Where it is cut is `cut_points`'s job; how it is put together again, `window`'s.
 """
 
 from collections import Counter
@@ -13,8 +13,8 @@ from typing import Any
 from interlock.agents import live, steps, window
 from interlock.agents.brief import COMPACTION
 from interlock.agents.conversation import CALL
-from interlock.agents.cutting import Cut, cut, everything, fitting
-from interlock.agents.mending import joined
+from interlock.agents.cut_points import Cut, cut, everything, fitting
+from interlock.agents.history_repair import joined
 from interlock.agents.records import step_of
 from interlock.agents.session import Session
 from interlock.agents.steps import Settlement, StepRecord
@@ -104,8 +104,8 @@ async def reset(session: Session) -> None:
     rows = await session.runtime.store.read(traces.messages, session.claim.run.id)
     told = system_words("system", f"{_EMPTIED}{_done(rows)}")
     place = _place(session, markers.EMERGENCY, everything(rows, session.claim.run.seq), told.text)
-    await session.write(_leave_out, session.claim, session.spender, None, place, session.now())
-    await _shown_again(session, rows, place)
+    await session.write(_record_omission, session.claim, session.spender, None, place, session.now())
+    await _reload(session, rows, place)
 
 
 async def compact(session: Session) -> Failed | None:
@@ -129,11 +129,11 @@ async def compact(session: Session) -> Failed | None:
     outcome = await attempt(session, estimate_prompt_tokens(request), request) if request is not None else None
     if isinstance(outcome, Failed) and _is_worth_another(session, outcome.error):
         return outcome
-    await _take_up(session, found, outcome, rows)
+    await _record_summary(session, found, outcome, rows)
     return None
 
 
-async def _take_up(session: Session, found: Cut, outcome: Turn | Failed | None, rows: Sequence[Any]) -> None:
+async def _record_summary(session: Session, found: Cut, outcome: Turn | Failed | None, rows: Sequence[Any]) -> None:
     """Puts the summary in place of what is older, or a word that it was left out."""
     said = _summary_in(outcome.reply) if isinstance(outcome, Turn) else None
     told = system_words("system", _SUMMED_UP, beside=said) if said else system_words("system", _LEFT_OUT)
@@ -144,10 +144,10 @@ async def _take_up(session: Session, found: Cut, outcome: Turn | Failed | None, 
         session.after_summary(step)
     else:
         booked = outcome.settlement if outcome is not None else None
-        await session.write(_leave_out, session.claim, session.spender, booked, place, session.now())
+        await session.write(_record_omission, session.claim, session.spender, booked, place, session.now())
         session.owed_microusd = None
     session.failures = 0
-    await _shown_again(session, rows, place)
+    await _reload(session, rows, place)
 
 
 def _request(session: Session, found: Cut) -> ModelRequest | None:
@@ -209,7 +209,7 @@ def _sum_up(tx: Tx, claim: Claim, spender: Spender, step: StepRecord, place: Pla
     _mark(tx, claim, place, now, step.id)
 
 
-def _leave_out(
+def _record_omission(
     tx: Tx, claim: Claim, spender: Spender, failed: Settlement | None, place: Place, now: datetime
 ) -> None:  # fmt: skip
     """The marker alone, with what the attempt at a summary has cost."""
@@ -243,12 +243,12 @@ def _mark(tx: Tx, claim: Claim, place: Place, now: datetime, step_id: str | None
         )  # fmt: skip
 
 
-async def _shown_again(session: Session, rows: Sequence[Any], place: Place) -> None:
+async def _reload(session: Session, rows: Sequence[Any], place: Place) -> None:
     """The conversation as it reads from the marker on, now and after any restart."""
     run = session.claim.run
     marker = await session.runtime.store.read(markers.then, run, rows[0].created_at)
     assert marker is not None
-    history = window.left(session.brief.history, marker)
+    history = window.rows_since(session.brief.history, marker)
     session.brief = session.brief._replace(marker=marker, history=history)
     session.messages, session.earlier = joined(window.earlier(history, marker), window.own(rows, marker))
     session.counted = session.dense_tokens = 0

@@ -74,7 +74,7 @@ class Listener:
                 yield event
 
 
-class Hearer(Protocol):
+class Subscriber(Protocol):
     """What events are given to."""
 
     def take(self, event: Event) -> None:
@@ -85,14 +85,14 @@ class Events:
     """Where the parts of a process tell what happens. Telling nobody costs next to nothing."""
 
     def __init__(self) -> None:
-        self._listeners: set[Hearer] = set()
+        self._listeners: set[Subscriber] = set()
         self.audience: set[Callable[[], object]] = set()
         """Called when somebody begins or ceases to listen."""
         self.spread: Callable[[], Awaitable[None]] | None = None
         """Has other processes know that somebody listens here, where they can."""
 
     @property
-    def are_heard(self) -> bool:
+    def has_listeners(self) -> bool:
         """Whether anybody listens, so that something need be gathered for them."""
         return bool(self._listeners)
 
@@ -105,11 +105,11 @@ class Events:
     def listening(self, wanted: Wanted = lambda _: True) -> Iterator[Listener]:
         """A listener to what is told as long as the context lasts."""
         listener = Listener(wanted)
-        with self.heard_by(listener):
+        with self.subscribed(listener):
             yield listener
 
     @contextmanager
-    def heard_by(self, hearer: Hearer) -> Iterator[None]:
+    def subscribed(self, hearer: Subscriber) -> Iterator[None]:
         """Gives what is told to `hearer` as long as the context lasts."""
         self._listeners.add(hearer)
         self._audience_changed()
@@ -119,7 +119,7 @@ class Events:
             self._listeners.discard(hearer)
             self._audience_changed()
 
-    def has_others_than(self, hearer: Hearer) -> bool:
+    def has_others_than(self, hearer: Subscriber) -> bool:
         """Whether somebody else listens."""
         return bool(self._listeners - {hearer})
 

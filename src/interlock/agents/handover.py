@@ -10,7 +10,7 @@ from interlock.agents.quoting import one_line
 from interlock.core.ids import new_id
 from interlock.core.values import canonical_json, digest
 from interlock.policy.secrets import scrub, scrub_value
-from interlock.store import approvals, behalf, losses, traces
+from interlock.store import approvals, lost_workers, principals, traces
 from interlock.store.tx import Tx
 from interlock.tools.registry import Toolbox
 
@@ -55,7 +55,7 @@ def ask_about_uncertain(
             rules=call.rules,
             reasons=call.reasons,
             asked_by=ASKED_BY,
-            on_behalf_of=behalf.of_call(tx, run.id, call.id) or behalf.of_run(tx, run.id),
+            on_behalf_of=principals.of_call(tx, run.id, call.id) or principals.of_run(tx, run.id),
             created_at=now,
             expires_at=expires_at,
         )  # fmt: skip
@@ -64,7 +64,7 @@ def ask_about_uncertain(
 
 def earlier_work(tx: Tx, task: Any) -> tuple[str, ...]:
     """What the lost agents of a task had done, a line for each call that had, or may have had, an effect."""
-    calls = [call for run_id in losses.of_task(tx, task.id) for call in traces.calls(tx, run_id)]
+    calls = [call for run_id in lost_workers.of_task(tx, task.id) for call in traces.calls(tx, run_id)]
     told = [call for call in calls if call.status in _TOLD]
     answers = _answers(tx, task) if any(call.status == "unknown" for call in told) else {}
     lines = [_line(call, answers.get(call.id)) for call in told[-MOST_CALLS:]]

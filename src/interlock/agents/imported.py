@@ -49,7 +49,7 @@ def _plain(name: str) -> str:
     return _ID.sub("_", name)[:128] or "_"
 
 
-def told(marker: Any) -> str:
+def summary_text(marker: Any) -> str:
     """What is said in place of what came before a file's records; empty if nothing is."""
     return system_words("system", _TOLD, marker.summary).text if marker.summary else ""
 

@@ -54,14 +54,14 @@ def post(tx: Tx, learner: Persona, what: LookBack, now: datetime, *, cause: str 
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LearnerInput:
     """What a run of the Learner is shown, and the labels that it takes on with that."""
 
     message: Message
     labels: frozenset[str]
 
 
-def shown(tx: Tx, run: Any) -> Look | None:
+def input_of(tx: Tx, run: Any) -> LearnerInput | None:
     """What a run of the Learner is shown; None if its payload has the words itself."""
     scope, about = run.payload.get("scope"), run.payload.get("about")
     if scope is None:
@@ -73,7 +73,7 @@ def shown(tx: Tx, run: Any) -> Look | None:
             found = facts.of_mission(tx, run.project_id, about)
         case _:
             found = facts.of_project(tx, run.project_id, run.created_at, rehearsal=run.simulated)
-    return Look(learn_message(_goal(tx, run, about) | dict(found.shown)), found.labels)
+    return LearnerInput(learn_message(_goal(tx, run, about) | dict(found.shown)), found.labels)
 
 
 def _goal(tx: Tx, run: Any, about: str) -> dict[str, Any]:

@@ -18,9 +18,11 @@ PHASES = {"completed": "end", "failed": "error", "cancelled": "abort"}
 
 def began(session: Session) -> None:
     """A run is worked, for the first time or again, or its model is asked once more: what it was saying is void."""
-    _tell(session.runtime, session.claim, LIFECYCLE, phase="start", session_key=session.claim.run.agent_id)
+    _publish(session.runtime, session.claim, LIFECYCLE, phase="start", session_key=session.claim.run.agent_id)
     if session.claim.run.channel_id is not None:
-        _tell(session.runtime, session.claim, TYPING, persona=session.persona.name, channel_id=_channel(session.claim))
+        _publish(
+            session.runtime, session.claim, TYPING, persona=session.persona.name, channel_id=_channel(session.claim)
+        )
 
 
 class Words:
@@ -37,57 +39,57 @@ class Words:
     def said(self, delta: str) -> None:
         """A piece of the model's words."""
         session = self._session
-        if not session.runtime.events.are_heard or not delta:
+        if not session.runtime.events.has_listeners or not delta:
             self._kept = ""
             return
         told, self._kept = session.runtime.vault.parted(self._kept + delta)
         if told:
-            _tell(session.runtime, session.claim, ASSISTANT, delta=told)
+            _publish(session.runtime, session.claim, ASSISTANT, delta=told)
 
     def end(self) -> None:
         """No more words come: what was kept back is told."""
         told, self._kept = self._kept, ""
         if told:
-            _tell(self._session.runtime, self._session.claim, ASSISTANT, delta=told)
+            _publish(self._session.runtime, self._session.claim, ASSISTANT, delta=told)
 
 
 def compacted(session: Session, tokens_before: int, summary: str) -> None:
     """What was said earlier has made room for a summary."""
-    _tell(session.runtime, session.claim, COMPACTION, tokens_before=tokens_before, summary=summary)
+    _publish(session.runtime, session.claim, COMPACTION, tokens_before=tokens_before, summary=summary)
 
 
 def calls(session: Session, call: CallState) -> None:
     """A tool is at work."""
-    if session.runtime.events.are_heard:
-        _tell(session.runtime, session.claim, TOOL, name=call.tool, call_id=call.id, args=call.args)
+    if session.runtime.events.has_listeners:
+        _publish(session.runtime, session.claim, TOOL, name=call.tool, call_id=call.id, args=call.args)
 
 
 def called(session: Session, call: CallState, outcome: Done) -> None:
     """A tool has come to an end."""
-    if session.runtime.events.are_heard:
+    if session.runtime.events.has_listeners:
         result, failed = outcome.content, outcome.is_error
-        _tell(session.runtime, session.claim, TOOL, name=call.tool, call_id=call.id, result=result, is_error=failed)
+        _publish(session.runtime, session.claim, TOOL, name=call.tool, call_id=call.id, result=result, is_error=failed)
 
 
 def ended(runtime: Runtime, claim: Claim, status: str, stop_reason: str, session: Session | None) -> None:
     """A run has ended, or is no longer worked here."""
-    if not runtime.events.are_heard:
+    if not runtime.events.has_listeners:
         return
     more: dict[str, Any] = {"session_key": claim.run.agent_id, "stop_reason": stop_reason}
     if session is not None:
         more |= {"tokens": session.usage.as_dict(), "duration_ms": round(session.worked_s * 1000)}
-    _tell(runtime, claim, LIFECYCLE, phase=PHASES[status], **more)
+    _publish(runtime, claim, LIFECYCLE, phase=PHASES[status], **more)
     if claim.run.channel_id is not None:
         persona = session.persona.name if session is not None else None
-        _tell(runtime, claim, DONE, persona=persona, channel_id=_channel(claim))
+        _publish(runtime, claim, DONE, persona=persona, channel_id=_channel(claim))
 
 
 def _channel(claim: Claim) -> str:
     return str(claim.run.channel_id)
 
 
-def _tell(runtime: Runtime, claim: Claim, what: str, **payload: Any) -> None:
-    if runtime.events.are_heard:
+def _publish(runtime: Runtime, claim: Claim, what: str, **payload: Any) -> None:
+    if runtime.events.has_listeners:
         run = claim.run
         told = {"run_id": run.id, **payload}
         runtime.events.tell(

@@ -10,13 +10,13 @@ from itertools import groupby
 from typing import Any
 
 from interlock.agents import (
-    acquaintance,
     breaker,
-    choosing,
     conversation,
-    failing,
     imported,
+    known_tools,
     learning,
+    model_choice,
+    model_failures,
     rounds,
     routing,
     scheduled,
@@ -30,8 +30,8 @@ from interlock.agents import brief as briefs
 from interlock.agents.background import Background, Wanted, failure
 from interlock.agents.brief import COMPACTION, Brief, Unfinished
 from interlock.agents.context import Runtime
+from interlock.agents.history_repair import joined
 from interlock.agents.interruption import Interrupt
-from interlock.agents.mending import joined
 from interlock.agents.persona import Persona, restored
 from interlock.agents.prompt import build_prompt
 from interlock.agents.prompt_data import prompt_data
@@ -71,7 +71,7 @@ async def open_session(runtime: Runtime, claim: Claim, interrupt: Interrupt) -> 
         session = await _session(runtime, claim, brief, interrupt)
         span.tell(agent=session.persona.name, model=session.ref.model, count=len(session.tools))
     if session.amiss is not None:
-        await failing.stand_in(session, session.amiss)
+        await model_failures.stand_in(session, session.amiss)
     if brief.messages:
         _resume(session)
         await _open_today(session)
@@ -97,9 +97,9 @@ async def _brief(runtime: Runtime, run: Any) -> Brief:
 async def _session(runtime: Runtime, claim: Claim, brief: Brief, interrupt: Interrupt) -> Session:
     run = claim.run
     persona = restored(brief.agent.id, brief.agent.persona_json)
-    (ref, model), amiss = await choosing.chosen(runtime, brief, persona)
+    (ref, model), amiss = await model_choice.chosen(runtime, brief, persona)
     chat = run.kind == "chat"
-    barred = await acquaintance.barred(runtime, run.project_id)
+    barred = await known_tools.barred(runtime, run.project_id)
     tools = _tools(runtime, persona, brief, barred)
     limits = spending.Limits(
         run=persona.run_microusd(chat=chat),
@@ -264,7 +264,7 @@ def _first_message(brief: Brief) -> Message:
         return Message("user", (*map(_waiting, brief.unfinished), *told))
     words = Text(str(payload.get("prompt") or payload.get("text") or ""))
     more = (*_attached(payload.get("attachments") or ()), *scheduled.notice(payload))
-    return Message("user", (*map(_waiting, brief.unfinished), *rounds.said_by(payload), words, *more))
+    return Message("user", (*map(_waiting, brief.unfinished), *rounds.speaker_of(payload), words, *more))
 
 
 def _attached(files: Sequence[Mapping[str, Any]]) -> tuple[Text, ...]:

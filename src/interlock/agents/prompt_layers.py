@@ -162,7 +162,7 @@ def channel(data: PromptData) -> str:
 
 def clock(data: PromptData) -> str:
     """The date and time, to the minute, in the project's time zone."""
-    return f"# Date and time\n{_told(data.now.replace(second=0, microsecond=0), data.timezone)}"
+    return f"# Date and time\n{_time_text(data.now.replace(second=0, microsecond=0), data.timezone)}"
 
 
 def runtime(data: PromptData) -> str:
@@ -204,7 +204,7 @@ def _listed(lines: tuple[str, ...]) -> str:
 
 
 @lru_cache(maxsize=64)
-def _told(minute: datetime, timezone: str) -> str:
+def _time_text(minute: datetime, timezone: str) -> str:
     local = minute.astimezone(ZoneInfo(timezone))
     return f"{local:%A, %Y-%m-%d %H:%M} ({timezone}, UTC{local:%z})"
 

@@ -11,7 +11,7 @@ from interlock.agents.quoting import one_line
 from interlock.agents.system_words import system_words
 from interlock.llm.messages import Text
 from interlock.policy.audience import DM, PERSON
-from interlock.store import mentioning, rounds
+from interlock.store import mention_notices, rounds
 
 SPEAKS = frozenset({"send_message", "react_to_message"})
 """Offered in every run that something said in a channel has begun, whatever the persona's file says."""
@@ -25,10 +25,10 @@ def tools(run: Any) -> frozenset[str]:
 
 def is_delivered(run: Any) -> bool:
     """Whether somebody reads the final text of a chat: in a channel, or of a task's thread, nobody does. Row J4."""
-    return run.channel_id is None and run.cause_kind != mentioning.CAUSE
+    return run.channel_id is None and run.cause_kind != mention_notices.CAUSE
 
 
-def said_by(payload: Mapping[str, Any]) -> tuple[Text, ...]:
+def speaker_of(payload: Mapping[str, Any]) -> tuple[Text, ...]:
     """Who speaks, and where, before their words; nothing where that was in no channel and no task's thread."""
     name = one_line(str(payload.get("from", "")), limit=LONGEST_NAME)
     who = f"{name}, a person," if payload.get("by") == PERSON else f"{name}, another agent,"

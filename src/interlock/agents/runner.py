@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Sequence
 from datetime import datetime
 
-from interlock.agents import asking, calls, compaction, failing, live, steps
+from interlock.agents import asking, calls, compaction, live, model_failures, steps
 from interlock.agents.breaker import NO_PROGRESS
 from interlock.agents.compaction import Fill
 from interlock.agents.context import Runtime
@@ -85,7 +85,7 @@ async def _worked(runtime: Runtime, claim: Claim, interrupt: Interrupt, span: Sp
     except Conflict as error:
         await _step_aside(runtime, claim, held, error)
     except NoKey as error:
-        if not await failing.keyless(runtime, claim, error):
+        if not await model_failures.keyless(runtime, claim, error):
             await _fail(runtime, claim, held, "error", str(error))
     except InterlockError as error:
         await _fail(runtime, claim, held, "error", str(error))
@@ -152,17 +152,17 @@ async def _next_step(session: Session) -> bool:
         return False
     runtime = session.runtime
     if wait_s := runtime.circuits.enter(session.ref.provider, runtime.clock.monotonic()):
-        return await _gone_on(session, await failing.blocked(session, wait_s))
+        return await _continues(session, await model_failures.blocked(session, wait_s))
     if fill is Fill.CROWDED:
         failed = await compaction.compact(session)
-        return failed is None or await _gone_on(session, await failing.again(session, failed))
+        return failed is None or await _continues(session, await model_failures.again(session, failed))
     turn = await attempt(session, session.prompt_tokens())
     if isinstance(turn, Turn):
         return await _follow(session, turn)
-    return await _gone_on(session, await failing.again(session, turn))
+    return await _continues(session, await model_failures.again(session, turn))
 
 
-async def _gone_on(session: Session, outcome: Ending | bool) -> bool:
+async def _continues(session: Session, outcome: Ending | bool) -> bool:
     """Whether the run continues after its model could not be called; ends it if it is to end."""
     if isinstance(outcome, Ending):
         await _end(session, outcome)
@@ -201,7 +201,7 @@ def _gets_nowhere(stuck: Stuck) -> Ending:
 async def _nudge(session: Session) -> None:
     session.nudged, session.owes_nudge = True, False
     message = Message("user", (Text(NUDGE),))
-    await _tell(session, message, session.results(message=message))
+    await _commit_results(session, message, session.results(message=message))
 
 
 def _ending_of(session: Session, reply: Reply) -> Ending | None:
@@ -221,7 +221,7 @@ def _ending_of(session: Session, reply: Reply) -> Ending | None:
             return Ending(status="failed", stop_reason="context_window_exceeded", error=full, result=text)
     if session.needs_deliverable and not session.handed_in and not session.nudged:
         return None
-    return _last_word(session, text)
+    return _final_ending(session, text)
 
 
 async def _record(session: Session, turn: Turn, proposals: Sequence[Proposal]) -> None:
@@ -250,16 +250,16 @@ async def _finish_step(session: Session) -> bool:
     stuck, answers = session.stuck(), session.answers()
     told = session.results(settled.done, settled.holds, answers)
     if session.quiet:
-        await _end(session, _last_word(session, session.last_text), results=told)
+        await _end(session, _final_ending(session, session.last_text), results=told)
         return False
     if stuck is not None:
         await _end(session, _gets_nowhere(stuck), results=told)
         return False
-    await _tell(session, answers, told)
+    await _commit_results(session, answers, told)
     return True
 
 
-def _last_word(session: Session, text: str) -> Ending:
+def _final_ending(session: Session, text: str) -> Ending:
     """How a run ends whose agent has finished."""
     if session.needs_deliverable and not session.handed_in:
         why = "the agent ended without handing in a deliverable"
@@ -267,7 +267,7 @@ def _last_word(session: Session, text: str) -> Ending:
     return Ending(status="completed", stop_reason="end_turn", result=text)
 
 
-async def _tell(session: Session, message: Message, told: Results) -> None:
+async def _commit_results(session: Session, message: Message, told: Results) -> None:
     """Transaction B: the outcomes, the answers to the model, and the next reservation if there is money for it."""
     session.said(message, told)
     reservation, wanted = session.quote()

@@ -13,7 +13,7 @@ from interlock.agents.quoting import one_line
 from interlock.agents.system_words import system_words
 from interlock.core.ids import new_id
 from interlock.llm.messages import Text
-from interlock.store import audit, behalf, mailbox, outbox, squad, traces
+from interlock.store import audit, mailbox, outbox, principals, squad, traces
 from interlock.store.mailbox import Post
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
@@ -54,7 +54,7 @@ def post(tx: Tx, call: Call, now: datetime) -> tuple[str, bool]:
     agent = squad.ensure_agent(tx, who, call.persona.to_json(), call.persona.trust, now)
     payload = {
         "text": call.text, "from": f"schedule {call.name}", "schedule": call.schedule_id, "name": call.name,
-        "due_at": call.due_at.isoformat(), behalf.ORDERED_BY: call.ordered_by,
+        "due_at": call.due_at.isoformat(), principals.ORDERED_BY: call.ordered_by,
     }  # fmt: skip
     message = Post(
         project_id=call.project_id, agent_id=agent.id, kind=RUN_KIND, payload=payload, idempotency_key=call.key,
@@ -94,7 +94,7 @@ def ended(tx: Tx, run: Any, status: str, error: str | None, result: str | None, 
     if status == "completed":
         audit.settle(tx, FAILED, run.cause_id, now)
     if status == "completed" and (result or "").strip() and not kept_quiet(tx, run.id):
-        outbox.tell(tx, "text", f"{SAID}:{run.id}", now, project_id=run.project_id)
+        outbox.notify(tx, "text", f"{SAID}:{run.id}", now, project_id=run.project_id)
 
 
 def kept_quiet(tx: Tx, run_id: str) -> bool:

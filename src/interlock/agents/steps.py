@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from interlock.agents import breaker, circles, conversation, scheduled, spending, voting
+from interlock.agents import breaker, conversation, loop_check, scheduled, spending, voting
 from interlock.agents.asking import Hold as Hold
 from interlock.agents.asking import ask
 from interlock.agents.context import FollowUp
@@ -129,7 +129,7 @@ def begin(tx: Tx, claim: Claim, spender: Spender, what: Beginning, reserve: Rese
         deadline_at=what.deadline_at,
         labels=what.labels,
     )
-    if claim.run.kind == "task" and not _take_up(tx, claim, what.actor, now):
+    if claim.run.kind == "task" and not _start_task(tx, claim, what.actor, now):
         closed = "its task is no longer open"
         mailbox.finish(tx, claim, "cancelled", "cancelled", now, result=None, error=closed)
         close(tx, claim, Ending(status="cancelled", stop_reason="cancelled", error=closed), what.actor, now)
@@ -150,7 +150,7 @@ def begin(tx: Tx, claim: Claim, spender: Spender, what: Beginning, reserve: Rese
     return True
 
 
-def _take_up(tx: Tx, claim: Claim, actor: Actor, now: datetime) -> bool:
+def _start_task(tx: Tx, claim: Claim, actor: Actor, now: datetime) -> bool:
     task = tasks.task(tx, claim.run.task_id)
     if task is None or task.status not in ("ASSIGNED", "IN_PROGRESS") or task.assignee_agent_id != actor.id:
         return False
@@ -255,7 +255,7 @@ def write_results(tx: Tx, claim: Claim, results: Results, now: datetime) -> bool
         record(tx, done, now)
     if results.lines:
         conversation.write(tx, claim.run.id, results.position, results.lines, now)
-    if results.loops is not None and circles.closed(tx, claim, results.done, results.loops, now):
+    if results.loops is not None and loop_check.closed(tx, claim, results.done, results.loops, now):
         return False
     ask(tx, claim, results.holds, now)
     return True

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from interlock.agents.conversation import SYSTEM, USER, messages_of
-from interlock.agents.imported import tamed, told
-from interlock.agents.mending import mended
+from interlock.agents.history_repair import mended
+from interlock.agents.imported import summary_text, tamed
 from interlock.llm.messages import Message, Text
 from interlock.store import markers
 
@@ -25,7 +25,7 @@ def earlier(history: Sequence[Any], marker: Any | None) -> list[Message]:
     return mended([*_in_place(marker), *messages_of(kept)])
 
 
-def left(history: Sequence[Any], marker: Any) -> list[Any]:
+def rows_since(history: Sequence[Any], marker: Any) -> list[Any]:
     """The rows of earlier runs that count from a marker on which has just been set."""
     return [row for row in history if row.seq >= marker.from_seq and not _is_summed_up(row, marker)]
 
@@ -50,5 +50,5 @@ def _is_summed_up(row: Any, marker: Any) -> bool:
 
 def _in_place(marker: Any) -> list[Message]:
     """What is told in place of what a marker leaves out."""
-    said = told(marker) if marker.kind == markers.IMPORT else marker.summary
+    said = summary_text(marker) if marker.kind == markers.IMPORT else marker.summary
     return [Message("user", (Text(said),))] if said else []

@@ -14,28 +14,28 @@ from pathlib import Path
 from typing import Any
 
 from interlock.agents.context import Runtime
-from interlock.app.discretion import discreet
 from interlock.app.handles import Handle
 from interlock.app.local import home_lock, local_person, open_store
-from interlock.app.outlets import deliverer, senders
+from interlock.app.log_masking import discreet
 from interlock.app.parts import load_parts
 from interlock.app.policy_watch import PolicyWatch
+from interlock.app.senders import deliverer, senders
 from interlock.core.clock import Clock, SystemClock
 from interlock.core.events import Event
 from interlock.desk import answering, attachments, conversation
 from interlock.desk.answering import Answers
 from interlock.desk.conversation import Reply
 from interlock.desk.details import deliverable, task
-from interlock.desk.ends import RunWatcher
 from interlock.desk.goals import submit
 from interlock.desk.office import Person
 from interlock.desk.progress import Progress, Standing, follow
 from interlock.desk.relay import Relay
+from interlock.desk.run_ends import RunWatcher
 from interlock.integrations.contract import Sender
 from interlock.oversight import sealing
 from interlock.scheduler.runner import Scheduler
 from interlock.settings import POLICY, load_settings
-from interlock.store import audit, squad, trusting
+from interlock.store import audit, squad, trust
 from interlock.store.broadcast import Broadcast
 from interlock.tools.registry import Tool
 from interlock.worker.home import HomeLock
@@ -382,7 +382,7 @@ async def _keep_trust(runtime: Runtime) -> None:
     store, now = runtime.store, runtime.clock.now()
     files = {name: each.to_json() for name, each in runtime.personas.personas.items()}
     trusted = {name: str(each["trust"]) for name, each in files.items()}
-    if await store.read(trusting.changed, trusted):
-        await store.write(trusting.keep, trusted, now)
-    if stale := await store.read(trusting.stale, files, now):
-        await store.write(trusting.withdraw, stale, now)
+    if await store.read(trust.changed, trusted):
+        await store.write(trust.keep, trusted, now)
+    if stale := await store.read(trust.stale, files, now):
+        await store.write(trust.withdraw, stale, now)

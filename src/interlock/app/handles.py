@@ -1,6 +1,6 @@
 """Handles: what `post` returns, to be awaited for the result of a message.
 
-How the end of a run is noticed is in `desk.ends`.
+How the end of a run is noticed is in `desk.run_ends`.
 """
 
 from collections.abc import Awaitable, Callable, Generator
@@ -9,7 +9,7 @@ from typing import Any
 
 from interlock.agents import current
 from interlock.core.errors import InterlockError, Refused
-from interlock.desk.ends import RunWatcher
+from interlock.desk.run_ends import RunWatcher
 from interlock.desk.views import dollars
 
 CLEARED = "cleared"

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from interlock.app.box import Interlock
-from interlock.app.outlets import deliverer
+from interlock.app.senders import deliverer
 from interlock.app.surfaces import Surfaces, attended
 from interlock.core.complaint import Complaint
 from interlock.core.errors import InterlockError
 from interlock.desk import tokens
-from interlock.desk.office import outage_told
+from interlock.desk.office import outage_message
 from interlock.store import leaders
 
 _log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ async def _door(
             await box.runtime.store.read(leaders.leaders)
         except InterlockError as error:
             complaint.say("not ready: %s", error)
-            raise InterlockError(outage_told(error)) from error
+            raise InterlockError(outage_message(error)) from error
         complaint.over()
 
     box.relay(listens=True)

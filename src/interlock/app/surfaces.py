@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Protocol
 
 from interlock.agents.context import Runtime
-from interlock.app.outlets import leadership
+from interlock.app.senders import leadership
 from interlock.desk.reception import Reception
 from interlock.integrations.contract import Answer, Sender
 from interlock.settings import Settings

@@ -11,19 +11,19 @@ INTERRUPTED = 130
 def main() -> None:
     """Runs the command line of this process and ends it with the command's exit code."""
     signal.signal(signal.SIGINT, _leave)
-    from interlock.cli import collection, refusals
+    from interlock.cli import garbage, os_errors
 
     if None in (sys.stdin, sys.stdout, sys.stderr):
-        refusals.with_outputs()
-    refusals.with_every_character()
+        os_errors.with_outputs()
+    os_errors.with_every_character()
 
-    collection.collect_rarely()
+    garbage.collect_rarely()
     from interlock.cli import main as command_line
 
     try:
         command_line.main()
     finally:
-        collection.skip_last_collection()
+        garbage.skip_last_collection()
 
 
 def _leave(*_: object) -> None:

@@ -59,9 +59,9 @@ def cancel(
 
 def retry(ident: Ident, reason: Why = "", as_json: Json = False) -> None:
     """Let a blocked task go on from where it was."""
-    from interlock.desk import moving
+    from interlock.desk import task_changes
 
-    _moved(opening.at_desk(lambda office, person: moving.retry(office, person, ident, reason=reason)), as_json)
+    _moved(opening.at_desk(lambda office, person: task_changes.retry(office, person, ident, reason=reason)), as_json)
 
 
 def reassign(
@@ -73,9 +73,9 @@ def reassign(
     as_json: Json = False,
 ) -> None:
     """Give a task to a new agent, of the same persona or another."""
-    from interlock.desk import moving
+    from interlock.desk import task_changes
 
-    done = opening.at_desk(lambda office, person: moving.reassign(office, person, ident, persona, reason=reason))
+    done = opening.at_desk(lambda office, person: task_changes.reassign(office, person, ident, persona, reason=reason))
     _moved(done, as_json)
 
 
@@ -96,9 +96,9 @@ def comment(
 ) -> None:
     """Add a comment to the thread of a task or mission."""
     from interlock.cli import screen
-    from interlock.desk import moving
+    from interlock.desk import task_changes
 
-    said = opening.at_desk(lambda office, person: moving.comment(office, person, ident, text))
+    said = opening.at_desk(lambda office, person: task_changes.comment(office, person, ident, text))
     if as_json:
         return screen.data(said)
     screen.line(f"comment {said['id']} added to {said['task_id']}")

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from interlock.app import config, fleet, parts
 from interlock.app.local import database_file, directly, home_lock
-from interlock.cli import refusals
+from interlock.cli import os_errors
 from interlock.core.clock import SystemClock
 from interlock.core.errors import ConfigError, InterlockError
 from interlock.desk import audit
@@ -68,7 +68,7 @@ async def examine() -> list[Finding]:
         try:
             findings += check(settings)
         except OSError as error:
-            findings.append(Finding(check.__name__.strip("_"), "error", refusals.told(error) or str(error)))
+            findings.append(Finding(check.__name__.strip("_"), "error", os_errors.told(error) or str(error)))
     findings.append(await _database(settings))
     if findings[-1].state == "ok" and not settings.is_embedded:
         findings += await _workers(settings)
@@ -284,7 +284,7 @@ async def _database(settings: Settings) -> Finding:
         url, pooled = directly(settings)
         found = await asyncio.to_thread(migrate.revision, url, pooled=pooled)
     except (InterlockError, OSError) as error:
-        refused = refusals.told(error) if isinstance(error, OSError) else None
+        refused = os_errors.told(error) if isinstance(error, OSError) else None
         return Finding("database", "error", refused or str(error))
     if found is None:
         return Finding("database", "ok", f"{settings.database_name}: not there yet, it is created at the first start")

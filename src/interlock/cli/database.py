@@ -11,7 +11,7 @@ from interlock.cli.options import Json
 from interlock.core.text import amount
 
 if TYPE_CHECKING:
-    from interlock.app.keeping import Restored
+    from interlock.app.maintenance import Restored
 
 BEHIND = 3
 """Exit code of `upgrade --check` where there is something to do."""
@@ -32,11 +32,11 @@ def upgrade(
     as_json: Json = False,
 ) -> int:
     """Upgrade the database to this version's schema; workers may keep running."""
-    from interlock.app import keeping
+    from interlock.app import maintenance
     from interlock.cli import screen
 
     settings = opening.settings()
-    found = opening.run(keeping.revisions(settings) if check else keeping.upgrade(settings))
+    found = opening.run(maintenance.revisions(settings) if check else maintenance.upgrade(settings))
     is_behind = found.found != found.now
     if as_json:
         screen.data({"from": found.found, "to": found.now, "changed": is_behind and not check})
@@ -55,11 +55,11 @@ def backup(
     as_json: Json = False,
 ) -> None:
     """Write the whole state to one file; everything keeps running."""
-    from interlock.app import keeping
+    from interlock.app import maintenance
     from interlock.cli import screen
 
     settings = opening.settings()
-    manifest = opening.run(keeping.back_up(settings, file))
+    manifest = opening.run(maintenance.back_up(settings, file))
     if as_json:
         return screen.data({"file": str(file), "bytes": file.stat().st_size, **manifest.to_json()})
     size = f"{file.stat().st_size / 1024:,.0f} KiB"
@@ -80,11 +80,11 @@ def restore(
     as_json: Json = False,
 ) -> None:
     """Replace the database with a backup; no effect is repeated without asking a person."""
-    from interlock.app import keeping
+    from interlock.app import maintenance
     from interlock.cli import screen
 
     settings = opening.settings()
-    found = opening.run(keeping.begin_anew(settings, file, force=force, paused=paused, keep=not no_keep))
+    found = opening.run(maintenance.begin_anew(settings, file, force=force, paused=paused, keep=not no_keep))
     if as_json:
         return screen.data(_as_json(found))
     when = f"{found.manifest.taken_at:%Y-%m-%d %H:%M} UTC"

@@ -19,14 +19,14 @@ from interlock.cli import (
     database,
     emergency,
     lessons,
-    looking,
+    listings,
     memories,
     money,
+    os_errors,
     outgoing,
     people,
     policy,
     queues,
-    refusals,
     running,
     schedules,
     scheduling,
@@ -85,16 +85,16 @@ def build() -> typer.Typer:
                 starting.doctor,
             ],
         ),
-        ("Missions", [running.run, looking.missions, looking.tasks, looking.task, *acting.COMMANDS]),
+        ("Missions", [running.run, listings.missions, listings.tasks, listings.task, *acting.COMMANDS]),
         ("Sign off", [signing.approvals, signing.approve, signing.deny]),
         ("Controls", [emergency.pause, emergency.resume, emergency.drain, emergency.stop]),
         (
             "Agents",
             [
                 chatting.chat,
-                looking.agents,
+                listings.agents,
                 queues.queue,
-                looking.trace,
+                listings.trace,
                 sessions.reset,
                 emergency.quarantine,
                 emergency.release,
@@ -108,7 +108,7 @@ def build() -> typer.Typer:
             app.command(rich_help_panel=panel)(command)
     for panel, name, listing, more in (
         ("Agents", "runs", queues.runs, {"requeue": queues.requeue}),
-        ("Agents", "alerts", looking.alerts, {"ack": acting.acknowledge}),
+        ("Agents", "alerts", listings.alerts, {"ack": acting.acknowledge}),
         ("Agents", "outbox", outgoing.outbox, {"retry": outgoing.retry}),
         ("Learning", "lessons", lessons.listed, lessons.VERBS),
         ("Sign off", "grants", signing.grants, {"revoke": signing.revoke}),
@@ -171,8 +171,8 @@ def run(args: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except OSError as error:
-        refusals.let_go_of_output()
-        return 1 if isinstance(error, BrokenPipeError) else _say(refusals.told(error) or _bug(error), 1)
+        os_errors.let_go_of_output()
+        return 1 if isinstance(error, BrokenPipeError) else _say(os_errors.told(error) or _bug(error), 1)
     except Exception as error:  # noqa: BLE001 (a traceback is a bug: its details go to a file)
         return _say(_bug(error), 1)
     return code if isinstance(code, int) else 0

@@ -148,10 +148,10 @@ def ledger(
 ) -> None:
     """Show every entry behind a balance, oldest first; without an option, the latest entries of all accounts."""
     from interlock.cli import screen
-    from interlock.desk import books
+    from interlock.desk import ledger_views
 
     found, _ = _read(
-        lambda office: books.explain(
+        lambda office: ledger_views.explain(
             office, account=account, run=run, task=task, mission=mission, agent=agent, after=after, most=limit
         )
     )
@@ -216,9 +216,9 @@ def _show_sums(found: dict[str, Any]) -> None:
 def verify(as_json: Json = False) -> None:
     """Check every account against its entries; exits with 1 if they differ."""
     from interlock.cli import screen
-    from interlock.desk import books
+    from interlock.desk import ledger_views
 
-    found, _ = _read(books.verify)
+    found, _ = _read(ledger_views.verify)
     if as_json:
         screen.data(found)
     else:

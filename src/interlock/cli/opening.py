@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from interlock.cli import collection
+from interlock.cli import garbage
 
 if TYPE_CHECKING:
     from interlock.desk.office import Office, Person
@@ -131,7 +131,7 @@ def stopping() -> Iterator[Stopping]:
     A closed terminal sets it, too, unless the command was told not to mind (`nohup`); however often that is told, since
     the system and the shell both do, it ends nothing at once.
     """
-    collection.collect_as_usual()
+    garbage.collect_as_usual()
     asked = Stopping()
     loop = asyncio.get_running_loop()
     terminals = [number for number in (1, 2) if os.isatty(number)]

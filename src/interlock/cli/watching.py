@@ -54,7 +54,7 @@ class Lines:
 
     def show(self, found: "Progress") -> None:
         for activity in found.activities:
-            if words := said(activity):
+            if words := activity_text(activity):
                 screen.line(f"{activity['created_at'].astimezone():%H:%M:%S}  {words}")
         if found.reason != self._waits_for and found.standing == "moving" and found.reason:
             screen.line(f"{'waits':<14}  {_short(found.reason)}: it is tried again")
@@ -93,7 +93,7 @@ class LiveBoard:
     def show(self, found: "Progress") -> None:
         self._live.update(_board(found))
         for activity in found.activities:
-            if words := said(activity):
+            if words := activity_text(activity):
                 self._live.console.print(Text(f"{activity['created_at'].astimezone():%H:%M:%S}  {words}", style="dim"))
 
     @contextlib.contextmanager
@@ -120,7 +120,7 @@ def _board(found: "Progress") -> Table:
     return grid
 
 
-def said(activity: Mapping[str, Any]) -> str | None:
+def activity_text(activity: Mapping[str, Any]) -> str | None:
     """An activity in words; None for those that only the audit log needs."""
     data, action = activity["data"], activity["action"]
     if action == "TASK_TRANSITION":

@@ -1,6 +1,6 @@
 """Tasks that people add to a mission under way; its coordinator assigns them like those of its plan.
 
-Moving tasks and commenting on them is in `moving`.
+Moving tasks and commenting on them is in `task_changes`.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from interlock.graph.view import ADDED
 from interlock.policy.budgets import task_limits
 from interlock.policy.secrets import scrub
 from interlock.state_machine.table import TaskState
-from interlock.store import audit, behalf, coordination, ledger, missions, tasks
+from interlock.store import audit, coordination, ledger, missions, principals, tasks
 from interlock.store.ledger import Opening
 from interlock.store.tx import Tx
 
@@ -98,7 +98,7 @@ def _text(given: str, what: str, most: int) -> str:
 def _add(tx: Tx, person: Person, wanted: Addition, row: dict[str, Any], now: datetime) -> View:
     mission_id = find(tx, "mission", wanted.mission)
     tasks.lock(tx, mission_id)
-    key = behalf.key_of_added(mission_id, person.id, wanted.key or new_id("key"))
+    key = principals.key_of_added(mission_id, person.id, wanted.key or new_id("key"))
     if first := coordination.root_by_key(tx, key):
         return _shown(tx, first, changed=False)
     there = tasks.of_mission(tx, mission_id)

@@ -12,8 +12,8 @@ from interlock.agents.events import Events, Listener
 from interlock.core.events import LIFECYCLE, Event
 from interlock.core.ids import new_id
 from interlock.desk.conversation import Reply, reply_of
-from interlock.desk.ends import RunWatcher
 from interlock.desk.office import Office, Stopping
+from interlock.desk.run_ends import RunWatcher
 from interlock.store.errors import StoreError
 
 LAST_WORDS_S = 0.25

@@ -22,7 +22,7 @@ from interlock.desk.replies import headline, tone_of
 from interlock.desk.signing import card_of, mark_of, redacted_for
 from interlock.desk.views import View
 from interlock.desk.wording import dollars, line, moment, words
-from interlock.store import asked, blobs, days, ledger, signatures
+from interlock.store import approval_queue, blobs, days, ledger, signatures
 from interlock.store.tx import Tx
 
 TITLES = {
@@ -90,18 +90,18 @@ async def approval_card(
 
 
 def _asked(tx: Tx, ident: str, now: datetime, reader: Person | None) -> ApprovalDetails:
-    row = asked.one(tx, find(tx, "approval", ident))
+    row = approval_queue.one(tx, find(tx, "approval", ident))
     assert row is not None
     [card] = redacted_for(tx, reader, [card_of(row)])
     if card["status"] == "pending" and card["expires_at"] is not None and card["expires_at"] <= now:
         card = {**card, "status": "expired"}
     if card["withheld"]:
         return ApprovalDetails(card, [], None, None, [], None, [])
-    ids = [each for each in asked.alike(tx, row, MOST_TOGETHER + 1) if each != row.id][: MOST_TOGETHER - 1]
+    ids = [each for each in approval_queue.alike(tx, row, MOST_TOGETHER + 1) if each != row.id][: MOST_TOGETHER - 1]
     return ApprovalDetails(
         card, signatures.signatures(tx, row.id), _before(tx, card, now), _deliverable(tx, card),
         signatures.votes(tx, row.id), _passed(tx, card, now),
-        [card_of(each) for each in asked.some(tx, ids)] if ids else [],
+        [card_of(each) for each in approval_queue.some(tx, ids)] if ids else [],
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from interlock.agents.context import Runtime
 from interlock.core.errors import Conflict, InterlockError, UsageError
-from interlock.desk import controls, emergency, grants, lessons, listings, money, replies, sessions, signing, talking
+from interlock.desk import chat_texts, controls, emergency, grants, lessons, listings, money, replies, sessions, signing
 from interlock.desk.asking import approval_card
 from interlock.desk.cards import Card
 from interlock.desk.command_table import COMMANDS, VIEWER, Command, in_chat, named, spelled, suggestion
@@ -129,7 +129,7 @@ async def carry_out(
     command = named(request.command) if request.command.strip() else COMMANDS["help"]
     try:
         if command is None:
-            return await talking.talk(runtime, person, request)
+            return await chat_texts.talk(runtime, person, request)
         desk = Desk(
             runtime, person, request.place, request.key, command, request.words, request.fields, request.said_at,
             accepted_at,
@@ -290,7 +290,7 @@ async def _release(desk: Desk) -> Card:
 
 
 async def _reset(desk: Desk) -> Card:
-    named = desk.only_ident() if desk.words.strip() or desk.fields else await talking.here(desk.runtime, desk.place)
+    named = desk.only_ident() if desk.words.strip() or desk.fields else await chat_texts.here(desk.runtime, desk.place)
     if named is None:
         raise UsageError(f"nobody was talked with here: write `{spelled(desk.place.surface, 'reset AGENT')}`")
     done = await sessions.reset(desk.runtime, desk.person, named)

@@ -5,12 +5,12 @@ from typing import Any
 
 from interlock.core.errors import Conflict, UsageError
 from interlock.core.values import ENDED_RUNS
-from interlock.desk import flight
+from interlock.desk import executing
 from interlock.desk.finding import find, find_any
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View
 from interlock.state_machine.table import TERMINAL, BlockKind, TaskState
-from interlock.store import approvals, audit, held_letters, leases, traces
+from interlock.store import approvals, audit, held_emails, leases, traces
 from interlock.store import missions as mission_store
 from interlock.store import tasks as task_store
 from interlock.store.tx import Tx
@@ -24,19 +24,19 @@ async def cancel(
     ident: str,
     *,
     reason: str = "canceled by an operator",
-    wait_s: float = flight.PROOF_S,
+    wait_s: float = executing.PROOF_S,
 ) -> View:
     """Cancels a mission, a task or a run: {kind, id, status, runs}, with the runs that were asked to stop.
 
-    `in_flight` are those of them that were executing (see `flight.run_views`); if there are any, the result includes
-    `flight.stop_report` after `wait_s` at most. Cancelling again has no effect: `changed` is false. Source: row I8.
+    `in_flight` are those of them that were executing (see `executing.run_views`); if there are any, the result includes
+    `executing.stop_report` after `wait_s` at most. Cancelling again has no effect: `changed` is false. Source: row I8.
 
     Raises Unknown, Refused, and Conflict for what has ended otherwise.
     """
     require_operator(person, "cancel anything")
     patience = timedelta(seconds=office.settings.times.blocked_escalation_s)
     view = await _tried(office, person, ident, reason, patience)
-    return {**view, **await flight.stop_report(office, view["in_flight"], wait_s)} if view["in_flight"] else view
+    return {**view, **await executing.stop_report(office, view["in_flight"], wait_s)} if view["in_flight"] else view
 
 
 async def _tried(office: Office, person: Person, ident: str, reason: str, patience: timedelta) -> View:
@@ -76,7 +76,7 @@ def end(tx: Tx, person: Person, row: Any, reason: str, now: datetime, *, key: st
     if row.status == TaskState.DONE:
         raise Ended(kind, row.id, row.status)
     stopped, in_flight = stop_runs(tx, row, reason, now)
-    held_letters.hold(tx, kind, row.id, f"its {kind} was canceled ({reason})")
+    held_emails.hold(tx, kind, row.id, f"its {kind} was canceled ({reason})")
     if kind == "mission":
         _end_mission(tx, person, row.id, reason, now, key)
     else:
@@ -93,7 +93,7 @@ def stop_runs(tx: Tx, row: Any, reason: str, now: datetime) -> tuple[list[str], 
     is_mission = row.parent_id is None
     found = traces.open_runs(tx, mission_id=row.id) if is_mission else traces.open_runs(tx, task_id=row.id)
     open_runs = [run for run in found if run.kind != "mission"]
-    in_flight = flight.run_views(tx, [run for run in open_runs if run.status == "running"])
+    in_flight = executing.run_views(tx, [run for run in open_runs if run.status == "running"])
     for run in open_runs:
         leases.cancel(tx, run.id, now, reason)
     return [run.id for run in open_runs], in_flight
@@ -127,9 +127,9 @@ def _cancel_run(tx: Tx, person: Person, run_id: str, reason: str, now: datetime,
         raise Ended("run", run_id, run.status)
     if run.kind == "mission":
         raise UsageError(f"run `{run_id}` is a step of a coordinator: cancel its mission `{run.mission_id}` instead")
-    in_flight = flight.run_views(tx, [run] if run.status == "running" else [])
+    in_flight = executing.run_views(tx, [run] if run.status == "running" else [])
     status = leases.cancel(tx, run_id, now, reason)
-    held_letters.hold(tx, "run", run_id, f"its run was canceled ({reason})")
+    held_emails.hold(tx, "run", run_id, f"its run was canceled ({reason})")
     if status == "cancelled" and run.mission_id is not None:
         tell_coordinator(tx, person, run, reason, now, patience)
     audit.note(

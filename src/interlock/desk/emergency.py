@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec
 
 from interlock.core.errors import Conflict, NotFound, Refused, UsageError
 from interlock.core.ids import new_id
-from interlock.desk import flight
+from interlock.desk import executing
 from interlock.desk.finding import as_id, find
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.personas import persona_named
@@ -50,7 +50,7 @@ async def drain(office: Office, person: Person, *, reason: str | None = None) ->
 
 
 async def stop(
-    office: Office, person: Person, *, reason: str | None = None, wait_s: float = flight.PROOF_S
+    office: Office, person: Person, *, reason: str | None = None, wait_s: float = executing.PROOF_S
 ) -> View:  # fmt: skip
     """Aborts every call at once and starts nothing; waits up to `wait_s` for the workers to comply.
 
@@ -60,7 +60,7 @@ async def stop(
     Raises Refused for a viewer.
     """
     view = await _set(office, person, Mode.STOPPED, reason)
-    return {**view, **await flight.stop_report(office, view["runs"], wait_s)}
+    return {**view, **await executing.stop_report(office, view["runs"], wait_s)}
 
 
 async def resume(
@@ -75,13 +75,13 @@ async def resume(
     require_operator(person, "let the squad go on")
     seen = await office.store.read(controls.standing)
     if seen.mode is Mode.STOPPED:
-        await flight.stop_report(office, await office.store.read(flight.at_work), flight.PROOF_S)
+        await executing.stop_report(office, await office.store.read(executing.at_work), executing.PROOF_S)
     words, now = _words(reason), office.clock.now()
     return await office.store.write(_resume, person, words, office.settings.project, now, seen.version, said_at)
 
 
 async def quarantine(
-    office: Office, person: Person, agent: str, *, reason: str | None = None, wait_s: float = flight.PROOF_S
+    office: Office, person: Person, agent: str, *, reason: str | None = None, wait_s: float = executing.PROOF_S
 ) -> View:  # fmt: skip
     """Quarantines a member, named by its persona or one of its agents: its calls are aborted, its open tasks BLOCKED,
     its queued runs wait, and it gets no new work.
@@ -100,7 +100,7 @@ async def quarantine(
         await office.store.write(squad.ensure_project, office.settings.project, office.settings.timezone, now)
     args = (office.settings.project, agent, newcomer, _words(reason), new_id("qua"), patience, now)
     view = await _tried(office, _quarantine, person, *args)
-    return {**view, **await flight.stop_report(office, view["runs"], wait_s)}
+    return {**view, **await executing.stop_report(office, view["runs"], wait_s)}
 
 
 async def release(office: Office, person: Person, agent: str, *, said_at: datetime | None = None) -> View:
@@ -202,7 +202,7 @@ def _change(tx: Tx, person: Person, wanted: Mode, reason: str | None, project_id
     changed = after.mode is not before.mode
     if changed:
         _tell(tx, person, before, after, project_id, now)
-    return {"mode": str(after.mode), "before": str(before.mode), "changed": changed, "runs": flight.at_work(tx)}
+    return {"mode": str(after.mode), "before": str(before.mode), "changed": changed, "runs": executing.at_work(tx)}
 
 
 def _tell(tx: Tx, person: Person, before: Standing, after: Standing, project_id: str, now: datetime) -> None:
@@ -248,7 +248,7 @@ def _quarantine(
     done = quarantines.quarantine(tx, member, person.actor, reason, stamp, escalate_at, now)
     view = {
         "agent": member.persona, "member_id": member.id, "state": quarantines.QUARANTINED, "changed": done is not None,
-        "runs": flight.run_views(tx, list(done.runs)) if done else [], "tasks": list(done.tasks) if done else [],
+        "runs": executing.run_views(tx, list(done.runs)) if done else [], "tasks": list(done.tasks) if done else [],
     }  # fmt: skip
     if done is not None:
         _tell_of(tx, person, member, "QUARANTINED", why, view["tasks"], now)
@@ -323,10 +323,10 @@ def _after(
     if changed:
         _tell_of(tx, person, member, action, why, [], now)
         told = {"member": row.id, "persona": row.persona, "state": row.state, "reason": row.state_reason}
-        feed.tell(tx, "control_changed", now, project_id=row.project_id, payload=told)
+        feed.append(tx, "control_changed", now, project_id=row.project_id, payload=told)
     return {
         "agent": row.persona, "member_id": row.id, "state": row.state, "changed": changed,
-        "runs": flight.run_views(tx, runs),
+        "runs": executing.run_views(tx, runs),
     }  # fmt: skip
 
 

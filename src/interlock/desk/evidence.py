@@ -116,7 +116,7 @@ def _waive(tx: Tx, person: Person, ident: str, number: int, note: str, now: date
 
 def _reopen(tx: Tx, person: Person, task_id: str, kinds: Sequence[str], reason: str, now: datetime) -> None:
     """Returns a task that waits for a sign-off, or a decision about its checks, to review, if nothing else holds it."""
-    from interlock.graph.proving import ABOUT_CHECKS
+    from interlock.graph.evidence import ABOUT_CHECKS
 
     row = tasks.task(tx, task_id)
     if row is None or row.status != "NEEDS_APPROVAL" or row.held_from != "REVIEW":

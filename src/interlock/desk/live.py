@@ -57,7 +57,7 @@ class Live:
         reader = Reader(interest)
         self._readers.add(reader)
         if len(self._readers) == 1:
-            self._subscription = self.runtime.events.heard_by(self)
+            self._subscription = self.runtime.events.subscribed(self)
             self._subscription.__enter__()
         reader.begins = reader.after = follower.position
         try:

@@ -8,7 +8,7 @@ from interlock.desk.finding import find_any
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, view
 from interlock.memory import archive, blocks, recall
-from interlock.memory.words import asked_for, words_of
+from interlock.memory.words import query_terms, words_of
 from interlock.store import audit, memories, memory_versions, people, squad
 from interlock.store import blocks as block_rows
 from interlock.store.approvals import ROLES_THAT_ANSWER, name_of
@@ -52,7 +52,7 @@ def _search(
     kinds = () if kind is None else (kind,)
     scopes = [] if kind == "block" else memories.scopes(tx, project)
     seen = [each for each in scopes if _is_shown(person, each, persona)]
-    if asked_for(query):
+    if query_terms(query):
         for scope in seen:
             rows = recall.search(tx, project, scope, query, now, most=most, kinds=kinds)
             found += [_recalled(row, scope) for row in rows]

@@ -9,7 +9,7 @@ from interlock.desk import emergency
 from interlock.desk.accounts import account_of, open_today, owners, require_open_day, whose
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, dollars, view
-from interlock.oversight import waiting
+from interlock.oversight import expiry
 from interlock.store import approvals, audit, estimates, ledger, limits, shortfalls, squad
 from interlock.store.approvals import Answer
 from interlock.store.tx import Tx
@@ -151,7 +151,7 @@ def _changed(tx: Tx, person: Person, account_id: str, amount: int, words: str | 
         amount_microusd=amount, surface=person.surface, name=person.name, note=words,
     )  # fmt: skip
     if row.kind == "agent_day":
-        waiting.resume_member(tx, row.owner_id, now)
+        expiry.resume_member(tx, row.owner_id, now)
     return {**_account(tx, row), "hindrance": _hindrance(tx, row)}
 
 

@@ -74,7 +74,7 @@ def is_outage(error: InterlockError) -> bool:
     return isinstance(error, (StoreError, Stopping))
 
 
-def outage_told(error: InterlockError) -> str:
+def outage_message(error: InterlockError) -> str:
     """A message about an outage for clients, without the database's address or error."""
     if isinstance(error, StoreError):
         return "the database cannot be used just now: the log of this process says why"

@@ -16,7 +16,7 @@ from interlock.policy.calls import Call, Caller
 from interlock.policy.replay import Change, Recorded, Replay
 from interlock.policy.risk import Effect, Risk, Trust
 from interlock.policy.rules import Policy
-from interlock.store import people, recorded
+from interlock.store import people, recorded_calls
 from interlock.store.approvals import ROLES_THAT_ANSWER
 from interlock.store.tx import Tx
 from interlock.tools.registry import Toolbox
@@ -43,10 +43,10 @@ async def replay(
     Raises NotFound or UsageError for an unknown mission.
     """
     mission_id = None if mission is None else await office.store.read(find, "mission", mission)
-    done, before = Replay(policy), recorded.LAST
+    done, before = Replay(policy), recorded_calls.LAST
     while most is None or done.calls < most:
-        page = recorded.PAGE if most is None else min(recorded.PAGE, most - done.calls)
-        rows = await office.store.read(recorded.calls, before, since or BEGINNING, mission_id, page)
+        page = recorded_calls.PAGE if most is None else min(recorded_calls.PAGE, most - done.calls)
+        rows = await office.store.read(recorded_calls.calls, before, since or BEGINNING, mission_id, page)
         for row in rows:
             done.take(_recorded(row, toolbox))
         if len(rows) < page:

@@ -203,9 +203,9 @@ def _bounded(request: Request) -> Request:
 
 def _take_in(tx: Tx, request: Request, payload: dict[str, Any], now: datetime) -> bool:
     """INVARIANT: unknown senders who were refused before add no rows, however often they try."""
-    if squad.person(tx, request.identity) is None and inbox.turned_away(tx, request.identity):
+    if squad.person(tx, request.identity) is None and inbox.was_refused(tx, request.identity):
         return False
-    return inbox.take_in(tx, request.key, request.place.surface, payload, now)
+    return inbox.accept(tx, request.key, request.place.surface, payload, now)
 
 
 def _finish(tx: Tx, request: Request, card: Card | None, project: str, mine: str, now: datetime) -> None:
@@ -216,7 +216,7 @@ def _finish(tx: Tx, request: Request, card: Card | None, project: str, mine: str
 def _reply(tx: Tx, request: Request, card: Card, key: str, project: str, now: datetime) -> None:
     place = request.place
     where = conversations.reply_place(tx, place.surface, place.channel, place.user, place.thread, project, now)
-    outbox.say(tx, where, {"card": card.to_json(), **place.reply}, key, now)
+    outbox.enqueue(tx, where, {"card": card.to_json(), **place.reply}, key, now)
 
 
 def _refuse(tx: Tx, request: Request, project: str, mine: str, now: datetime) -> None:
@@ -224,7 +224,7 @@ def _refuse(tx: Tx, request: Request, project: str, mine: str, now: datetime) ->
     if not inbox.done(tx, request.key, mine, now):
         return
     identity, surface = request.identity, request.place.surface
-    if not inbox.turn_away(tx, identity, surface, now):
+    if not inbox.record_refusal(tx, identity, surface, now):
         return
     how = f"`interlock people link NAME {identity}`"
     card = replies.notice("You are not known here", f"Ask an admin of this Interlock to link you: {how}")

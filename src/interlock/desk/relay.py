@@ -82,7 +82,7 @@ class Relay:
         """Announces to other processes that there are readers here, before reading starts."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SPREAD_S):
-                await self._broadcast.is_heard.wait()
+                await self._broadcast.is_listening.wait()
                 if self._shone_at is None or monotonic() - self._shone_at > BEACON_S:
                     await self._send_beacon()
 
@@ -101,7 +101,7 @@ class Relay:
         while True:
             await self._wanted.wait()
             self._own.ready()
-            with self._events.heard_by(self._own):
+            with self._events.subscribed(self._own):
                 while (left_s := self._wanted_until - monotonic()) > 0:
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(left_s):
@@ -114,7 +114,7 @@ class Relay:
 
     async def _hear(self) -> None:
         await self._listens.wait()
-        await self._broadcast.hear(self._take)
+        await self._broadcast.listen(self._take)
 
     def _notes(self, events: Sequence[Event]) -> list[str]:
         self._sequence += 1

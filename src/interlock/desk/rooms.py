@@ -121,7 +121,7 @@ def _say(tx: Tx, runtime: "Runtime", person: Person, words: Words, now: datetime
         said = Words(
             channel_id=row.id, author=words.author, text=words.text, key=words.key, parent_id=root, id=words.id
         )
-        spoken = rounds.say(tx, said, runtime.settings.chat.chain_depth, runtime.settings.loops, now)
+        spoken = rounds.post_message(tx, said, runtime.settings.chat.chain_depth, runtime.settings.loops, now)
         return {**messages(tx, [spoken.message])[0], "runs": list(spoken.runs), "turns": list(spoken.turns)}
     if before.channel_id != row.id:
         raise UsageError("this idempotency key was used in another channel: give another one")

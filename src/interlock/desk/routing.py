@@ -28,7 +28,7 @@ from interlock.graph.workflow import Workflow
 from interlock.llm.messages import ModelRef
 from interlock.policy import checks
 from interlock.settings import Settings
-from interlock.store import audit, conversations, coordination, mailbox, outbox, people, routed, squad, traces
+from interlock.store import audit, conversations, coordination, mailbox, outbox, people, routed_messages, squad, traces
 from interlock.store.approvals import ROLES_THAT_ANSWER
 from interlock.store.conversations import Origin
 from interlock.store.mailbox import Post
@@ -140,7 +140,7 @@ async def is_known(office: Office, idempotency_key: str) -> bool:
     matter.
     """
     keys = (f"routed:{idempotency_key}", f"route:{idempotency_key}")
-    return await office.store.read(lambda tx: any(routed.by_key(tx, key) for key in keys))
+    return await office.store.read(lambda tx: any(routed_messages.by_key(tx, key) for key in keys))
 
 
 async def correct(runtime: Runtime, person: Person, persona: str, text: str, *, place: Place, key: str) -> str | None:
@@ -160,7 +160,7 @@ async def correct(runtime: Runtime, person: Person, persona: str, text: str, *, 
 
 def _last_said(tx: Tx, person_id: str, place: Place, since: datetime) -> str:
     """A person's last routed text in a place; empty if there is none."""
-    for row in routed.said_by(tx, person_id, since):
+    for row in routed_messages.said_by(tx, person_id, since):
         told = row.payload.get("routed") or (row.payload if row.kind == KIND else None)
         there = (told or {}).get("place")
         if there is not None and (there["surface"], there["channel"]) == (place.surface, place.channel):
@@ -179,7 +179,7 @@ def _outcome(tx: Tx, route_run_id: str) -> Routed | None:
         return None
     what = _text_of(row)
     choice = _chosen(row.result if row.status == "completed" else None, what)
-    chat = routed.by_key(tx, f"routed:{what.key}")
+    chat = routed_messages.by_key(tx, f"routed:{what.key}")
     mission = coordination.root_by_key(tx, f"goal:{what.project}:routed:{what.key}")
     return Routed(
         target=choice.target, confidence=choice.confidence, why=choice.why, run_id=chat, mission_id=mission,
@@ -298,7 +298,7 @@ class TextRouter:
             tx, place.surface, place.channel, place.user, place.thread, what.project, now
         )  # fmt: skip
         payload = {"card": card(became, list(self.personas)).to_json(), **place.reply}
-        outbox.say(tx, where, payload, f"reply:routed:{what.key}", now)
+        outbox.enqueue(tx, where, payload, f"reply:routed:{what.key}", now)
 
     def _starts(self, choice: Choice) -> bool:
         """Whether a mission is started without asking: only for a request for work, with enough confidence."""

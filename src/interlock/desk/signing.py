@@ -12,20 +12,20 @@ from interlock.core.errors import Conflict, InterlockError, UsageError
 from interlock.core.values import digest
 from interlock.desk import emergency, grants, visibility
 from interlock.desk.accounts import open_today
-from interlock.desk.deeds import deed
+from interlock.desk.call_summaries import deed
 from interlock.desk.finding import find, one_of_states
 from interlock.desk.grants import GrantRequest
 from interlock.desk.office import Office, Person
 from interlock.desk.views import View, dollars, view
+from interlock.store import approval_queue
 from interlock.store import approvals as approval_store
-from interlock.store import asked
 from interlock.store.approvals import AlreadyAnswered, Answer
 from interlock.store.approvals import Changed as Changed
 from interlock.store.errors import StoreError
 from interlock.store.tx import Tx
 
 if TYPE_CHECKING:
-    from interlock.desk.judging import Judge
+    from interlock.desk.edited_calls import Judge
 
 MOST_WORDS = 4_000
 """The most characters in a note or a reason."""
@@ -72,7 +72,7 @@ async def of_run(office: Office, run_id: str) -> list[str]:
 
 async def waiting(office: Office) -> int:
     """How many questions wait for a person."""
-    return await office.store.read(asked.waiting)
+    return await office.store.read(approval_queue.waiting)
 
 
 async def alike(office: Office, ident: str) -> list[View]:
@@ -94,12 +94,12 @@ def _queue(
 ) -> list[View]:
     within = find(tx, "mission", mission) if mission else None
     last = find(tx, "approval", after) if after else None
-    rows = asked.page(tx, status=status, mission_id=within, project_id=project, after=last, most=limit)
+    rows = approval_queue.page(tx, status=status, mission_id=within, project_id=project, after=last, most=limit)
     return redacted_for(tx, reader, [card_of(row) for row in rows])
 
 
 def _one(tx: Tx, ident: str, reader: Person | None = None) -> View:
-    return redacted_for(tx, reader, [card_of(asked.one(tx, find(tx, "approval", ident)))])[0]
+    return redacted_for(tx, reader, [card_of(approval_queue.one(tx, find(tx, "approval", ident)))])[0]
 
 
 def redacted_for(tx: Tx, reader: Person | None, cards: list[View]) -> list[View]:
@@ -119,7 +119,7 @@ def _open_alike(tx: Tx, ident: str) -> list[View]:
 
 def _alike(tx: Tx, ident: str) -> list[View]:
     row: Any = approval_store.approval(tx, find(tx, "approval", ident))
-    cards = [card_of(each) for each in asked.some(tx, asked.alike(tx, row, MOST_ALIKE))]
+    cards = [card_of(each) for each in approval_queue.some(tx, approval_queue.alike(tx, row, MOST_ALIKE))]
     return sorted(cards, key=lambda card: card["id"] != row.id)
 
 
@@ -183,7 +183,7 @@ def _seen(ident: str, mark: str | None) -> tuple[str, str | None]:
 
 def _judge_of(office: Office) -> "Judge":
     """The judge of edited calls; imported lazily, since most callers do not need the policy engine."""
-    from interlock.desk.judging import Judge
+    from interlock.desk.edited_calls import Judge
 
     return Judge(office.policy, office.settings.approvals.people_for_red)
 
@@ -309,7 +309,7 @@ def _answer(tx: Tx, office: Office, ident: str, reply: _Reply, now: datetime) ->
     granted = None
     if reply.grant is not None and not answered.asks_anew:
         granted = grants.give(tx, person, answered.approval, reply.grant, now)
-    card = card_of(asked.one(tx, approval_id))
+    card = card_of(approval_queue.one(tx, approval_id))
     return {
         **card, "still_needed": answered.still_needed, "asks_anew": answered.asks_anew, "grant": granted,
         "hindrance": emergency.hindrance(tx),

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from interlock.core.errors import InterlockError
 from interlock.core.events import Event
 from interlock.desk.conversation import Reply
-from interlock.desk.office import is_outage, outage_told
+from interlock.desk.office import is_outage, outage_message
 from interlock.desk.readers import QueuedEvent
 
 _log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ async def conversation_frames(
     except InterlockError as error:
         if is_outage(error):
             _log.warning("a conversation could not be followed: %s", error)
-        yield frame("error", {"detail": outage_told(error)})
+        yield frame("error", {"detail": outage_message(error)})
 
 
 async def paced(items: AsyncIterator[T], every_s: float) -> AsyncGenerator[T | None, None]:

@@ -9,7 +9,7 @@ from typing import Any
 from interlock.desk.office import Person
 from interlock.desk.room_views import may_see
 from interlock.desk.views import View
-from interlock.store import asked, rooms
+from interlock.store import approval_queue, rooms
 from interlock.store.approvals import ROLES_THAT_ANSWER
 from interlock.store.rounds import SEEN
 from interlock.store.tx import Tx
@@ -42,7 +42,7 @@ def hidden_runs(tx: Tx, person: Person, run_ids: Iterable[str]) -> frozenset[str
     """
     at, hidden, known = {run_id: run_id for run_id in run_ids}, set[str](), dict[str, bool]()
     for _ in range(SEEN if at else 0):
-        rows = {row.id: row for row in asked.origins(tx, sorted(set(at.values())))}
+        rows = {row.id: row for row in approval_queue.origins(tx, sorted(set(at.values())))}
         ahead: dict[str, str] = {}
         for run_id, here in at.items():
             row = rows.get(here)

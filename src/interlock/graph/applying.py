@@ -14,8 +14,8 @@ from interlock.agents.persona import COORDINATOR, LEARNER
 from interlock.core.errors import Conflict
 from interlock.core.values import Actor, ActorKind, digest
 from interlock.graph.effects import Effect
-from interlock.graph.polling import poll
 from interlock.graph.view import MissionView
+from interlock.graph.vote_questions import poll
 from interlock.memory import lesson_book
 from interlock.memory.facts import Scope
 from interlock.policy.budgets import TASK
@@ -26,7 +26,6 @@ from interlock.state_machine.table import BlockKind, TaskState
 from interlock.store import (
     approvals,
     audit,
-    behalf,
     coordination,
     evidence,
     leases,
@@ -34,6 +33,7 @@ from interlock.store import (
     limits,
     mailbox,
     missions,
+    principals,
     squad,
     tasks,
 )
@@ -235,7 +235,7 @@ class Applier:
         return {
             "id": e["approval"], "kind": kind, "project_id": self.view.project_id, "mission_id": self.view.id,
             "task_id": e["task"], "subject": e["subject"], "request": dict(request), "risk": e["risk"],
-            "reasons": reasons, "asked_by": SYSTEM.id, "on_behalf_of": behalf.of_task(self.tx, e["task"]),
+            "reasons": reasons, "asked_by": SYSTEM.id, "on_behalf_of": principals.of_task(self.tx, e["task"]),
             "created_at": self.now,
         }  # fmt: skip
 

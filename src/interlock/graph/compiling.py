@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from interlock.agents.quoting import one_line
 from interlock.agents.task_messages import Material, compile_message
 from interlock.core.values import digest
-from interlock.graph import effects, proving
+from interlock.graph import effects, evidence
 from interlock.graph.effects import Effect
-from interlock.graph.lookbacks import lookbacks
 from interlock.graph.reviewing import signed_off
 from interlock.graph.state import END, State, Step, goal_with_notes
+from interlock.graph.unreviewed import lookbacks
 from interlock.graph.view import ADDED, MissionView, RunView, TaskView, derived_id
 from interlock.policy.gate import Fault, Submission, faults
 
@@ -26,7 +26,7 @@ def compile_(state: State, runtime: Step) -> State:
     if root.status == "IN_PROGRESS":
         made += _compiled(view, [*state.get("notes", []), *([root.feedback] if root.feedback else [])])
     elif root.status == "REVIEW" and root.result is not None:
-        first = proving.outstanding(view, root, root.result)
+        first = evidence.outstanding(view, root, root.result)
         made += signed_off(view, root, root.result) if first is None else first
     return {"effects": made, "route": "watch"}
 

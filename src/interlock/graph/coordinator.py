@@ -27,9 +27,9 @@ from interlock.graph.checkpointer import BufferedSaver
 from interlock.graph.coordinator_graph import RECURSION_LIMIT, Graph, build
 from interlock.graph.effects import Effect
 from interlock.graph.loading import Loaded, load
-from interlock.graph.lookbacks import lookbacks
 from interlock.graph.resolving import closing
 from interlock.graph.state import GRAPH_VERSION, NODES, State, question
+from interlock.graph.unreviewed import lookbacks
 from interlock.graph.view import ENDED, MissionView, derived_id
 from interlock.memory import lesson_book
 from interlock.policy.budgets import task_limits

@@ -13,7 +13,7 @@ TRUST_POINTS: Mapping[str, float] = {"intern": 5.0, "specialist": 10.0, "lead": 
 HEADROOM_MOST = 10.0
 TRIGGER_MOST, TRIGGER_PER_WORD = 10.0, 5.0
 WORKLOAD_PER_TASK, WORKLOAD_MOST = 2.5, 10.0
-MOST_TOLD = 20
+MOST_SHOWN = 20
 """The most candidates in an entry of the decision log."""
 
 
@@ -91,19 +91,19 @@ class Choice:
             "substitute": self.substitute,
             "considered": [
                 {"member": c.member_id, "persona": c.persona.name, "score": s.to_json(), "obstacle": why or None}
-                for c, s, why in self._told()
+                for c, s, why in self._shown()
             ],
-            "others": max(0, len(self.considered) - MOST_TOLD),
+            "others": max(0, len(self.considered) - MOST_SHOWN),
         }
 
-    def _told(self) -> Sequence[tuple[Candidate, Score, str]]:
+    def _shown(self) -> Sequence[tuple[Candidate, Score, str]]:
         """All candidates; if there are very many, the chosen one and the best eligible ones."""
-        if len(self.considered) <= MOST_TOLD:
+        if len(self.considered) <= MOST_SHOWN:
             return self.considered
         ranked = sorted(
             self.considered, key=lambda each: (each[0] is not self.candidate, bool(each[2]), -each[1].total)
         )
-        return ranked[:MOST_TOLD]
+        return ranked[:MOST_SHOWN]
 
 
 def score(candidate: Candidate, need: Need) -> Score:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from interlock.graph import effects
 from interlock.graph.effects import Effect
-from interlock.graph.proving import MOST_CYCLES
+from interlock.graph.evidence import MOST_CYCLES
 from interlock.graph.view import MissionView, Result, TaskView, derived_id
 from interlock.policy.ballots import LOST, NO, YES, Outcome, tally
 

@@ -98,4 +98,4 @@ def _open_threads(tx: Tx, spec: Launch, now: datetime) -> None:
         conversations.of_mission(tx, spec.mission_id, spec.origin, spec.project_id, now)
     conversations.threads_in_rooms(tx, spec.mission_id, spec.project_id, now)
     about = f"mission:{spec.mission_id}"
-    outbox.tell(tx, "mission", about, now, project_id=spec.project_id, mission_id=spec.mission_id)
+    outbox.notify(tx, "mission", about, now, project_id=spec.project_id, mission_id=spec.mission_id)

@@ -15,7 +15,7 @@ from interlock.graph.view import ENDED, LIVE, MissionView, Proof, Question, Resu
 from interlock.graph.workflow import Workflow
 from interlock.policy.budgets import day_key
 from interlock.policy.checks import stored
-from interlock.store import checkpoints, coordination, evidence, ledger, looks, missions, squad, tasks, votes
+from interlock.store import checkpoints, coordination, evidence, learner_reviews, ledger, missions, squad, tasks, votes
 from interlock.store.tx import Tx
 
 PROVING = frozenset({"REVIEW", "NEEDS_APPROVAL"})
@@ -65,7 +65,7 @@ def load(
         personas=personas,
         texts=_texts(tx, root, others),
         consensus=consensus,
-        looks=frozenset(looks.of_mission(tx, mission_id)),
+        looks=frozenset(learner_reviews.of_mission(tx, mission_id)),
         workflow=Workflow.from_json(mission.workflow) if mission.workflow else None,
     )
     if any(waiting_for_agent(view, task) or task.status == "REVIEW" for task in view.tasks):

@@ -3,11 +3,11 @@
 Verdicts and sign-offs are handled in `reviewing`, assignments in `delegating`.
 """
 
-from interlock.graph import effects, moneyless
+from interlock.graph import budget_questions, effects
 from interlock.graph.effects import Effect
-from interlock.graph.lookbacks import lookbacks
 from interlock.graph.reviewing import judged
 from interlock.graph.state import END, State, Step, wait_at
+from interlock.graph.unreviewed import lookbacks
 from interlock.graph.view import OPEN, WAITING, MissionView, Question, RunView, TaskView, derived_id
 
 BACKOFF_S = (5, 30)
@@ -27,7 +27,7 @@ def resolve(state: State, runtime: Step) -> State:
     cancelled = _cancelled_now(state)
     for task in view.tasks:
         made.extend(_tidied(view, task) if task.ended else _answered(view, task, cancelled))
-    made.extend(moneyless.asked_once(view, made))
+    made.extend(budget_questions.asked_once(view, made))
     made.extend(effects.void(q.id, "it no longer waits") for q in _stale(view))
     made.extend(look for look in lookbacks(view) if look["task"] != view.id)
     ended = all(task.ended for task in view.tasks)
@@ -79,7 +79,7 @@ def _failed(view: MissionView, task: TaskView, run: RunView) -> list[Effect]:
         return [counted, *_ask_again(view, task, "OPERATOR", reason)]
     if run.denied_money:
         reason = run.trouble
-        asked = [moneyless.waits(view, task, reason)] if moneyless.is_broke(view, run) else None
+        asked = [budget_questions.waits(view, task, reason)] if budget_questions.is_broke(view, run) else None
         return [
             counted,
             effects.decide("resolution", reason, inputs, task),

@@ -5,7 +5,7 @@ Approvals decide who may answer a question.
 
 from functools import partial
 
-from interlock.graph import effects, proving
+from interlock.graph import effects, evidence
 from interlock.graph.disputing import dissent, is_disputed, settled
 from interlock.graph.effects import Effect
 from interlock.graph.view import MissionView, Result, TaskView, derived_id, highest
@@ -17,7 +17,7 @@ def judged(view: MissionView, task: TaskView) -> list[Effect]:
     """The effects for a task in REVIEW."""
     if task.result is None:
         return []
-    if (first := proving.outstanding(view, task, task.result)) is not None:
+    if (first := evidence.outstanding(view, task, task.result)) is not None:
         return first
     return _review(view, task, task.result) if task.reviews else _work(view, task, task.result)
 
@@ -79,7 +79,7 @@ def signed_off(view: MissionView, task: TaskView, result: Result, because: str |
 
     Its risk is the highest of the persona's profile, its own declaration, and the calls executed for it.
     """
-    if (asked := proving.unjudged(view, task)) is not None:
+    if (asked := evidence.unjudged(view, task)) is not None:
         return asked
     return _signed_off(view, task, result, because)
 
@@ -101,7 +101,7 @@ def _signed_off(view: MissionView, task: TaskView, result: Result, because: str 
     why = because or f"{risk} work{'' if risk == 'RED' else f' of an {trust}'} is signed off by a person"
     request = {"title": task.title, "question": "Is this deliverable good?", "deliverable": result.id}
     request |= {"result": result.title, "approve": "it is done", "deny": "it goes back with your reason"}
-    if shown := proving.evidence_of(task):
+    if shown := evidence.evidence_of(task):
         request["checks"] = "\n".join(shown)
     return [
         effects.ask(task, "TASK_REVIEW", approval, subject, risk, request, [why]),

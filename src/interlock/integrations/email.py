@@ -10,8 +10,8 @@ from interlock.settings import Settings
 from interlock.store import blobs
 from interlock.store.engine import Store
 from interlock.store.tx import Tx
+from interlock.tools.email_message import Letter
 from interlock.tools.errors import NotNow, OutcomeUnknown, ToolError
-from interlock.tools.letter import Letter
 from interlock.tools.postal import send_by_postal
 from interlock.tools.smtp import send_by_smtp
 

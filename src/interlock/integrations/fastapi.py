@@ -14,7 +14,7 @@ from interlock.agents.context import Runtime
 from interlock.core.errors import InterlockError, NotFound, Refused, UsageError
 from interlock.desk import controls, conversation, guests, sse
 from interlock.desk.answering import Answers, stream_reply
-from interlock.desk.office import Person, is_outage, outage_told
+from interlock.desk.office import Person, is_outage, outage_message
 
 _log = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ def chat_router(
         except InterlockError as error:
             if is_outage(error):
                 _log.warning("a message could not be taken: %s", error)
-            told = outage_told(error) if is_outage(error) else str(error)
+            told = outage_message(error) if is_outage(error) else str(error)
             raise HTTPException(_status(error), " ".join(told.split())) from error
 
     router.add_api_route("/{persona}/chat", chat, methods=["POST"], response_model=None)

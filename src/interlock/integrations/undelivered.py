@@ -57,4 +57,4 @@ def _tell_who_asked(tx: Tx, row: Any, why: str, now: datetime) -> None:
         "Once that is put right, `interlock outbox retry --all` writes the thread.", tone=Tone.YELLOW,
     )  # fmt: skip
     where = conversations.reply_place(tx, place.surface, place.channel, place.user, place.thread, row.project_id, now)
-    outbox.say(tx, where, {"card": card.to_json(), **place.reply}, f"unwritten:{row.key}", now)
+    outbox.enqueue(tx, where, {"card": card.to_json(), **place.reply}, f"unwritten:{row.key}", now)

@@ -230,8 +230,8 @@ class SdkModel(ABC):
             case self.sdk.APIStatusError():
                 return self._refused(error)
             case ToldError(body=body):
-                usage = assembly.usage or (self._owed(assembly, request) if assembly.begun else None)
-                return self._told(200, body, {}, usage, None)
+                usage = assembly.usage or (self._usage_so_far(assembly, request) if assembly.begun else None)
+                return self._error_of(200, body, {}, usage, None)
             case self.sdk.APIConnectionError():
                 return self._unreached(error, request)
             case TimeoutError():
@@ -250,9 +250,9 @@ class SdkModel(ABC):
             body = body_of(error.response.content)
         except (self._httpx.StreamError, RuntimeError):
             body = error.body
-        return self._told(error.status_code, body, headers, None, _request_id(headers) or _told_id(body))
+        return self._error_of(error.status_code, body, headers, None, _request_id(headers) or _request_id_in(body))
 
-    def _told(
+    def _error_of(
         self, status: int, body: object, headers: Mapping[str, str], usage: Usage | None, request_id: str | None
     ) -> ModelError:
         fault, said = fault_of(status, body), summary(body)
@@ -290,10 +290,10 @@ class SdkModel(ABC):
         return ModelError(ModelFault.DROPPED, detail, provider=self.provider, usage=_input_of(request))
 
     def _cut(self, fault: ModelFault, detail: str, assembly: Assembly, request: ModelRequest) -> ModelError:
-        usage = assembly.usage or self._owed(assembly, request)
+        usage = assembly.usage or self._usage_so_far(assembly, request)
         return ModelError(fault, self._without_key(detail), provider=self.provider, usage=usage)
 
-    def _owed(self, assembly: Assembly, request: ModelRequest) -> Usage:
+    def _usage_so_far(self, assembly: Assembly, request: ModelRequest) -> Usage:
         return _input_of(request).plus(Usage(output_tokens=assembly.streamed_tokens()))
 
     def _without_key(self, text: str) -> str:
@@ -316,7 +316,7 @@ def _request_id(headers: Mapping[str, str]) -> str | None:
     return headers.get("request-id") or headers.get("x-request-id")
 
 
-def _told_id(body: object) -> str | None:
+def _request_id_in(body: object) -> str | None:
     told = body.get("request_id") if isinstance(body, dict) else None
     return told if isinstance(told, str) else None
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from interlock.memory import ranking
-from interlock.memory.words import asked_for
+from interlock.memory.words import query_terms
 from interlock.policy.taint import PRIVATE
 from interlock.store import memories, memory_writes
 from interlock.store.tx import Ask, Tx
@@ -39,11 +39,11 @@ class Recalled:
     """In which run it was kept."""
 
 
-def asked(
+def candidates(
     project_id: str, persona: str, text: str, person_id: str | None = None, *, rehearsal: bool = False
 ) -> Ask:  # fmt: skip
     """The statement whose rows `best` takes, to be combined with other reads."""
-    return memories.candidates(project_id, persona, asked_for(text), person_id, rehearsal=rehearsal)
+    return memories.candidates(project_id, persona, query_terms(text), person_id, rehearsal=rehearsal)
 
 
 def best(
@@ -54,7 +54,7 @@ def best(
     *,
     in_sight: Container[str | None] = (),
 ) -> list[Recalled]:
-    """The best of the rows of `asked`, best first, each once.
+    """The best of the rows of `candidates`, best first, each once.
 
     Memories without a word in common must be important, and belong to nobody or to the person who speaks. Conversations
     of runs `in_sight` are left out, because they are shown anyway.
@@ -84,7 +84,7 @@ def recall(
     Conversations are recalled only for the `person_id` they were with. Reads only: uses are counted by `used`.
     Source: row H3.
     """
-    rows = tx.rows(*asked(project_id, persona, text, person_id, rehearsal=rehearsal))
+    rows = tx.rows(*candidates(project_id, persona, text, person_id, rehearsal=rehearsal))
     return best(rows, now, most, person_id)
 
 
@@ -101,7 +101,7 @@ def search(
     rehearsal: bool = False,
 ) -> list[Recalled]:
     """The memories that match a text, best first; without words, the most important ones. Source: row H4."""
-    words = asked_for(text)
+    words = query_terms(text)
     if words:
         rows = memories.fitting(tx, project_id, persona, words, person_id, rehearsal=rehearsal)
     else:

@@ -37,13 +37,13 @@ def words_of(text: str) -> Counter[str]:
     return Counter([_stem(word) for word in found if word not in _SMALL] or map(_stem, found))
 
 
-def asked_for(text: str) -> tuple[str, ...]:
+def query_terms(text: str) -> tuple[str, ...]:
     """The terms of a query: the longest ones, which are the rarest, in a fixed order."""
-    return _asked_for(text[:LONGEST_QUESTION])
+    return _query_terms(text[:LONGEST_QUESTION])
 
 
 @lru_cache(maxsize=256)
-def _asked_for(text: str) -> tuple[str, ...]:
+def _query_terms(text: str) -> tuple[str, ...]:
     found = words_of(text)
     return tuple(sorted(found, key=lambda word: (-len(word), word))[:MOST_WORDS])
 

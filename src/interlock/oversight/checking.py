@@ -1,6 +1,6 @@
 """Runs of kind `check`: a task's acceptance checks, without a model; results are bound to the deliverable's digest.
 
-How one check is evaluated is in `judging`; what follows from the results is the coordinator's job. Source: row A20.
+How one check is evaluated is in `check_evaluation`; what follows from results is the coordinator's job. Row A20.
 
 INVARIANT: checks run in a copy of the workspace that is thrown away; nothing that a check does to it lasts.
 """
@@ -17,7 +17,7 @@ from interlock.agents.context import Runtime
 from interlock.agents.interruption import Interrupt, Interruption
 from interlock.core.errors import InterlockError
 from interlock.core.values import SYSTEM, canonical_json, digest
-from interlock.oversight.judging import Subject, judged
+from interlock.oversight.check_evaluation import Subject, judged
 from interlock.policy.checks import Check, stored
 from interlock.store import audit, blobs, evidence, mailbox, missions, tasks
 from interlock.store.errors import LeaseLost, StoreError

@@ -16,7 +16,7 @@ from interlock.agents.persona import Persona
 from interlock.core.text import amount
 from interlock.core.values import SYSTEM
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import audit, incidents, leases, losses, missions, squad, tasks
+from interlock.store import audit, incidents, leases, lost_workers, missions, squad, tasks
 from interlock.store.leases import LiveWorker
 from interlock.store.mailbox import Claim
 from interlock.store.squad import Descriptor
@@ -102,8 +102,8 @@ async def _climb(runtime: Runtime, worker: LiveWorker, silent_s: float, rung: in
 def suspect(tx: Tx, worker: LiveWorker, silent_s: float, project_id: str, now: datetime) -> None:
     """After 60 s: raises an alert, marks its agents as stuck, and notifies their missions' coordinators, each once."""
     why = f"its worker `{worker.id}` has been silent for {silent_s:.0f} s"
-    flagged = losses.flag(tx, worker.id, why)
-    runs = losses.held(tx, worker.id)
+    flagged = lost_workers.flag(tx, worker.id, why)
+    runs = lost_workers.held(tx, worker.id)
     _alert_silence(tx, worker, len(runs), silent_s, runs[0].project_id if runs else project_id, now)
     for run in runs:
         if run.mission_id is not None and run.agent_id in flagged:
@@ -114,13 +114,13 @@ def suspect(tx: Tx, worker: LiveWorker, silent_s: float, project_id: str, now: d
 def stop_gracefully(tx: Tx, worker: LiveWorker, silent_s: float, project_id: str, now: datetime) -> None:
     """After 90 s: asks the worker to hand its runs back after their current step, in case it still responds."""
     suspect(tx, worker, silent_s, project_id, now)
-    for run in losses.held(tx, worker.id):
+    for run in lost_workers.held(tx, worker.id):
         leases.ask_back(tx, run.id, at_once=False)
 
 
 def recover(tx: Tx, worker_id: str, now: datetime) -> None:
     """Clears the marks on the worker's agents, and settles the alert about its silence."""
-    losses.clear(tx, worker_id)
+    lost_workers.clear(tx, worker_id)
     audit.settle(tx, SILENT, worker_id, now)
 
 
@@ -152,10 +152,10 @@ class Forced:
 
         A task in progress goes to a new agent of the same member; other runs return to the heads of their queues.
         """
-        if not losses.declare_gone(tx, self.worker.id, self.worker.beat, self.now):
+        if not lost_workers.declare_gone(tx, self.worker.id, self.worker.beat, self.now):
             return []
         audit.settle(tx, SILENT, self.worker.id, self.now)
-        runs = losses.held(tx, self.worker.id)
+        runs = lost_workers.held(tx, self.worker.id)
         reassigned = [run.task_id for run in runs if run.kind == "task" and self._take_over(tx, run)]
         leases.take_back(tx, self.worker.id, self.now, crash_limit=self.runtime.settings.crash_limit)
         machine = self.worker.host.partition("/")[0]
@@ -175,7 +175,7 @@ class Forced:
         if task is None or task.status != "IN_PROGRESS":
             return False
         reason = f"its agent was lost: the worker `{self.worker.id}` was silent for {self.silent_s:.0f} s"
-        losses.lose(tx, run.id, reason, self.now)
+        lost_workers.lose(tx, run.id, reason, self.now)
         ending = steps.Ending(status="failed", stop_reason="lost", error=reason)
         uncertain = ask_about_uncertain(tx, self.runtime.toolbox, run, task, self.expires_at, self.now)
         steps.close(tx, Claim(run, self.worker.id, run.fence), ending, SYSTEM, self.now)

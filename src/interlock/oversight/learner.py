@@ -20,7 +20,7 @@ from interlock.oversight import lesson_json
 from interlock.oversight.retention import BatchSizer
 from interlock.policy import lesson_rules
 from interlock.policy.lesson_rules import REHEARSED, UNTRUSTED, Thresholds
-from interlock.store import audit, facts, lesson_uses, lessons, looks, tasks, traces
+from interlock.store import audit, facts, learner_reviews, lesson_uses, lessons, tasks, traces
 from interlock.store.engine import Store
 from interlock.store.tx import Tx
 
@@ -137,10 +137,10 @@ def _unseen(tx: Tx, now: datetime) -> list[LookBack]:
     """Recently ended tasks and missions that no run of the Learner has reviewed."""
     seen: dict[str, dict[str, str]] = {}
     found = []
-    for row in looks.ended(tx, now - WINDOW):
+    for row in learner_reviews.ended(tx, now - WINDOW):
         known = seen.get(row.mission_id)
         if known is None:
-            known = seen[row.mission_id] = looks.of_mission(tx, row.mission_id)
+            known = seen[row.mission_id] = learner_reviews.of_mission(tx, row.mission_id)
         key = lesson_rules.due(
             row.id, row.parent_id, row.status, row.block_kind, row.attempt, row.review_cycles
         )  # fmt: skip
@@ -166,11 +166,11 @@ def next_try(key: str, known: dict[str, str]) -> str | None:
 def _projects(tx: Tx, now: datetime) -> list[LookBack]:
     """Projects with enough new material for a review of all their lessons together."""
     found = []
-    for project_id in looks.projects(tx):
-        last = looks.last_pass(tx, project_id) or datetime.min.replace(tzinfo=UTC)
-        new = looks.news(tx, project_id, max(last, now - timedelta(days=365)))
+    for project_id in learner_reviews.projects(tx):
+        last = learner_reviews.last_pass(tx, project_id) or datetime.min.replace(tzinfo=UTC)
+        new = learner_reviews.news(tx, project_id, max(last, now - timedelta(days=365)))
         if new.lessons >= ENOUGH_LESSONS or new.incidents:
-            model, simulated = looks.latest_model(tx, project_id)
+            model, simulated = learner_reviews.latest_model(tx, project_id)
             found.append(
                 LookBack(
                     key=f"learn:{project_id}:{now:%Y%m%dT%H%M%S}", scope="project", project_id=project_id,

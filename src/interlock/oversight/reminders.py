@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from interlock.agents.context import Runtime
 from interlock.agents.quoting import one_line
-from interlock.store import asked, audit
+from interlock.store import approval_queue, audit
 from interlock.store import reminders as store_reminders
 from interlock.store.tx import Tx
 
@@ -62,7 +62,7 @@ def remind(tx: Tx, approval_id: str, before: datetime, now: datetime) -> bool:
     if row is None:
         return False
     waited_min = (now - row.created_at).total_seconds() / 60
-    about = one_line(asked.headline(row))
+    about = one_line(approval_queue.headline(row))
     audit.alert(
         tx, now, project_id=row.project_id, severity="warning", kind=store_reminders.KIND,
         text=f"approval `{row.id}` has waited {waited_min:.0f} min for an answer ({row.risk}): {about}",

@@ -78,12 +78,12 @@ class Condition:
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # noqa: BLE001 - a panic of the engine is no Exception
-            return self._told(error)
+            return self._error_text(error)
         if result is True or result is False:
             return result
         return f"its condition gives a {type(result).__name__}, not true or false"
 
-    def _told(self, error: BaseException) -> str:
+    def _error_text(self, error: BaseException) -> str:
         key = error.args[0] if isinstance(error, KeyError) and error.args else None
         if isinstance(key, str) and key in self.source:
             return f"there is no `{key}`"

@@ -7,17 +7,17 @@ from datetime import UTC, datetime, timedelta
 from interlock.agents import rounds
 from interlock.agents.context import Runtime
 from interlock.oversight import (
+    cleanup,
     consensus,
-    forgetting,
+    expiry,
     learner,
     loops,
+    memory_decay,
     overspend,
     reconciliation,
     reminders,
     retention,
     sealing,
-    tidying,
-    waiting,
 )
 from interlock.oversight.capacity import Capacity
 from interlock.oversight.heartbeat import Heartbeat
@@ -58,7 +58,7 @@ def standard_jobs(settings: Settings) -> tuple[Job, ...]:
         Job("heartbeat", min(10.0, times.stuck_s / 6), Heartbeat().sweep, "alerts on silent workers, takes their work"),
         Job("capacity", 15.0, Capacity().sweep, "tells of work that no worker there is can do"),
         Job("schedules", 1.0, Schedules().sweep, "starts what people have scheduled, once each time", on_record=False),
-        Job("waits", 5.0, waiting.sweep, "ends waits: expired approvals, long blocks, budget pauses"),
+        Job("waits", 5.0, expiry.sweep, "ends waits: expired approvals, long blocks, budget pauses"),
         Job("rooms", 10.0, rounds.sweep, "passes on turns in the workspace chat that stand still", on_record=False),
         Job("consensus", 5.0, consensus.sweep, "ends votes of models that are lost or late"),
         Job("loops", times.loop_sweep_s, loops.sweep, "blocks tasks that go round in circles"),
@@ -98,7 +98,7 @@ async def retain(runtime: Runtime) -> str:
 
 async def fade(runtime: Runtime) -> str:
     """Decays memories by the days they went unused. Source: row H3, numbers, "Memory"."""
-    done = await forgetting.sweep(runtime)
+    done = await memory_decay.sweep(runtime)
     return f"{done.faded} memories have faded, {done.put_away} were put away"
 
 
@@ -113,7 +113,7 @@ async def prune(runtime: Runtime) -> str:
     while await store.write(feed.prune, now - timedelta(seconds=DAY_S)) == feed.BITE:
         pass
     counts = [f"{forgotten} firings", *(f"{count} {what}" for what, count in gone.items())]
-    return f"{', '.join(counts)} forgotten, {await tidying.tidy(runtime)} leftovers removed"
+    return f"{', '.join(counts)} forgotten, {await cleanup.tidy(runtime)} leftovers removed"
 
 
 def slot_at(moment: datetime, every_s: float) -> datetime:

@@ -15,11 +15,11 @@ from sqlmodel import UTCDateTime
 from interlock.core.errors import Conflict, NotFound, Refused
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM, Actor, ActorKind, digest
-from interlock.store import audit, behalf, feed, late, mailbox, outbox, shortfalls
+from interlock.store import audit, feed, late_answers, mailbox, outbox, principals, shortfalls
 from interlock.store.consequences import Decision, follow
 from interlock.store.consequences import pending_of_task as pending_of_task
-from interlock.store.late import AlreadyAnswered as AlreadyAnswered
-from interlock.store.late import Changed as Changed
+from interlock.store.late_answers import AlreadyAnswered as AlreadyAnswered
+from interlock.store.late_answers import Changed as Changed
 from interlock.store.schema import Approval, ApprovalAnswer, Person, table
 from interlock.store.tx import Tx
 
@@ -140,7 +140,7 @@ def ask(tx: Tx, **values: Any) -> None:
     INVARIANT: a question is in the name of the person that its call, run or task comes from, whoever asks.
     """
     if values.get("on_behalf_of") is None:
-        values["on_behalf_of"] = behalf.of_question(tx, values)
+        values["on_behalf_of"] = principals.of_question(tx, values)
     tx.add(Approval, **values)
     audit.note(
         tx,
@@ -161,10 +161,10 @@ def ask(tx: Tx, **values: Any) -> None:
     if values.get("status") != CONSULTING:
         needs_others = values.get("people", 1) > 1 or bool(values.get("not_requester"))
         mission, run, now = values.get("mission_id"), values.get("run_id"), values["created_at"]
-        tell(tx, values["id"], values["project_id"], mission, run, now, needs_others=needs_others)
+        notify_people(tx, values["id"], values["project_id"], mission, run, now, needs_others=needs_others)
 
 
-def tell(
+def notify_people(
     tx: Tx,
     approval_id: str,
     project_id: str,
@@ -180,15 +180,15 @@ def tell(
     since that conversation is not for everybody to read.
     """
     told = {"approval_id": approval_id, "mission_id": mission_id, "run_id": run_id}
-    feed.tell(tx, "approval_created", now, project_id=project_id, payload=told)
+    feed.append(tx, "approval_created", now, project_id=project_id, payload=told)
     there = outbox.place_of_asker(tx, run_id) if mission_id is None and run_id is not None else None
     if there is not None:
-        outbox.tell_there(tx, "approval", about(approval_id), there, now)
+        outbox.notify_conversation(tx, "approval", outbox_subject(approval_id), there, now)
     if there is None or needs_others:
-        outbox.tell(tx, "approval", about(approval_id), now, project_id=project_id, mission_id=mission_id)
+        outbox.notify(tx, "approval", outbox_subject(approval_id), now, project_id=project_id, mission_id=mission_id)
 
 
-def about(approval_id: str) -> str:
+def outbox_subject(approval_id: str) -> str:
     """The subject of an approval in the outbox."""
     return f"approval:{approval_id}"
 
@@ -214,7 +214,7 @@ def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
     if row.status != "pending":
         raise AlreadyAnswered(row, name_of(tx, row.decided_by))
     if row.expires_at is not None and row.expires_at <= now:
-        raise Conflict(f"approval `{row.id}` {late.expired(row)}")
+        raise Conflict(f"approval `{row.id}` {late_answers.expired(row)}")
     person = _person(tx, given)
     if given.verdict == "approve" and given.edit is None and given.mark != mark_of(row):
         raise Changed(row.id)
@@ -232,7 +232,7 @@ def answer(tx: Tx, given: Answer, now: datetime) -> Answered:
     missing = 0 if given.verdict == "deny" else max(0, row.people - len(approvers) - 1)
     if missing == 0:
         _decide(tx, row, given, now)
-    outbox.touch(tx, about(row.id))
+    outbox.touch(tx, outbox_subject(row.id))
     _note(tx, "APPROVAL_ANSWERED", row, given, now, edited=bool(row.edited) and given.verdict == "approve")
     _feed(tx, row, now, verdict=given.verdict, by=given.name, still_needed=missing)
     return Answered(tx.one(_APPROVAL, {"approval": row.id}), missing)
@@ -279,7 +279,7 @@ def _edited(tx: Tx, row: Any, edit: Edit, who: str) -> Any:
 
 
 def _asked_anew(tx: Tx, row: Any, given: Answer, now: datetime) -> Answered:
-    outbox.touch(tx, about(row.id))
+    outbox.touch(tx, outbox_subject(row.id))
     _note(tx, "APPROVAL_EDITED", row, given, now, edited=True)
     return Answered(row, row.people, asks_anew=True)
 
@@ -294,7 +294,7 @@ def _note(tx: Tx, action: str, row: Any, given: Answer, now: datetime, *, edited
 
 def _feed(tx: Tx, row: Any, now: datetime, **told: Any) -> None:
     about_it = {"approval_id": row.id, "mission_id": row.mission_id, "task_id": row.task_id, "run_id": row.run_id}
-    feed.tell(tx, "approval_answered", now, project_id=row.project_id, payload={**about_it, **told})
+    feed.append(tx, "approval_answered", now, project_id=row.project_id, payload={**about_it, **told})
 
 
 def _decide(tx: Tx, row: Any, given: Answer, now: datetime) -> None:
@@ -345,7 +345,7 @@ def about_calls(tx: Tx, task_id: str, kind: str) -> list[Any]:
 
 
 def approvals(tx: Tx, *, status: str | None = "pending", mission_id: str | None = None, most: int = 200) -> list[Any]:
-    """Approvals, oldest first; a `status` of None for all states. `asked` has pages of them for display."""
+    """Approvals, oldest first; a `status` of None for all states. `approval_queue` has pages of them for display."""
     query = sa.select(APPROVALS).order_by(_a.created_at, _a.id).limit(most)
     if status is not None:
         query = query.where(_a.status == status)
@@ -362,7 +362,7 @@ def use(tx: Tx, approval_id: str, now: datetime) -> None:
 def void(tx: Tx, approval_id: str, reason: str) -> None:
     """Voids an approval, because what it was for has changed."""
     tx.run(_VOID_ONE, {"approval": approval_id, "words": reason})
-    outbox.touch(tx, about(approval_id))
+    outbox.touch(tx, outbox_subject(approval_id))
 
 
 def void_of_run(tx: Tx, run_id: str, now: datetime, reason: str) -> None:
@@ -388,7 +388,7 @@ def expire(tx: Tx, approval_id: str, now: datetime) -> Any | None:
             task_id=row.task_id, run_id=row.run_id, subject=approval_id, risk=row.risk,
         )  # fmt: skip
         _feed(tx, row, now, verdict="expired", by=None, still_needed=0)
-    outbox.touch(tx, about(approval_id))
+    outbox.touch(tx, outbox_subject(approval_id))
     return tx.one(_APPROVAL, {"approval": approval_id})
 
 

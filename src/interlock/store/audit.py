@@ -86,8 +86,8 @@ def alert(
         dedup_key=key, created_at=now,
     )  # fmt: skip
     told = {"alert_id": alert_id, "severity": severity, "kind": kind, "text": text, "subject": subject}
-    feed.tell(tx, "alert_raised", now, project_id=project_id, payload=told)
-    outbox.tell(tx, "alert", f"alert:{alert_id}", now, project_id=project_id)
+    feed.append(tx, "alert_raised", now, project_id=project_id, payload=told)
+    outbox.notify(tx, "alert", f"alert:{alert_id}", now, project_id=project_id)
 
 
 def acknowledge(tx: Tx, alert_id: str, person_id: str, now: datetime) -> bool:

@@ -27,7 +27,7 @@ class Broadcast:
         self._url = store.driver.listen_url
         self._sending: Any = None
         self._turn = asyncio.Lock()
-        self.is_heard = asyncio.Event()
+        self.is_listening = asyncio.Event()
         """Set while messages of other processes can be received."""
 
     @staticmethod
@@ -49,7 +49,7 @@ class Broadcast:
                 return False
         return True
 
-    async def hear(self, take: Callable[[str], object]) -> None:
+    async def listen(self, take: Callable[[str], object]) -> None:
         """Passes each message of another process to `take`; runs until cancelled."""
         import psycopg
 
@@ -57,13 +57,13 @@ class Broadcast:
             with contextlib.suppress(psycopg.Error):
                 async with await self._connected() as connection:
                     await connection.execute(f"LISTEN {CHANNEL}")
-                    self.is_heard.set()
+                    self.is_listening.set()
                     while True:
                         async for note in connection.notifies(timeout=CHECK_S):
                             if not self._is_own(note.pid):
                                 take(note.payload)
                         await connection.execute("SELECT 1")
-            self.is_heard.clear()
+            self.is_listening.clear()
             await asyncio.sleep(RECONNECT_S)
 
     async def close(self) -> None:

@@ -68,7 +68,7 @@ def release(tx: Tx, approval_id: str, now: datetime, reasons: Sequence[str] = ()
         )  # fmt: skip
         tasks.advance(tx, wait, now)
     needs_others = row.people > 1 or row.not_requester
-    approvals.tell(tx, row.id, row.project_id, row.mission_id, row.run_id, now, needs_others=needs_others)
+    approvals.notify_people(tx, row.id, row.project_id, row.mission_id, row.run_id, now, needs_others=needs_others)
     return approvals.approval(tx, approval_id)
 
 

@@ -101,7 +101,7 @@ def set_mode(tx: Tx, wanted: Mode, person_id: str, reason: str | None, now: date
         )  # fmt: skip
     else:
         tx.run(_SET, {"to": str(wanted), "why": reason, "who": person_id, "now": now})
-    feed.tell(tx, "control_changed", now, project_id=feed.EVERYWHERE, payload={"mode": str(wanted), "reason": reason})
+    feed.append(tx, "control_changed", now, project_id=feed.EVERYWHERE, payload={"mode": str(wanted), "reason": reason})
     return before
 
 

@@ -72,7 +72,7 @@ class Origin:
     thread: str | None = None
 
 
-def hears(project: Any) -> sa.ColumnElement[bool]:
+def is_notified_of(project: Any) -> sa.ColumnElement[bool]:
     """Condition: a conversation is a room that is notified about a project: its own, or any if it has none."""
     own = sa.exists().where(_other.c.role == sa.text("'room'"), _other.c.project_id == project)
     return sa.and_(_c.role == sa.text("'room'"), sa.or_(_c.project_id == project, sa.not_(own)))
@@ -88,7 +88,7 @@ def _threads(mission: Any, project: Any) -> sa.Select[Any]:
 _OF_MISSION, _PROJECT = b("mission", type_=sa.String()), b("project", type_=sa.String())
 _THREADS = (
     insert(CONVERSATIONS)
-    .from_select(_NAMES, _threads(_OF_MISSION, _PROJECT).where(hears(_PROJECT)), include_defaults=False)
+    .from_select(_NAMES, _threads(_OF_MISSION, _PROJECT).where(is_notified_of(_PROJECT)), include_defaults=False)
     .on_conflict_do_nothing()
 )
 _CATCH_UP = (
@@ -99,7 +99,7 @@ _CATCH_UP = (
         .join_from(CONVERSATIONS, TASKS, sa.true())
         .where(
             _c.id == b("conversation"),
-            hears(_t.project_id),
+            is_notified_of(_t.project_id),
             _t.parent_id.is_(None),
             _t.ended_at.is_(None),
         ),

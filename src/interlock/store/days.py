@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from interlock.policy.budgets import day_key
-from interlock.store import explaining, ledger, squad
+from interlock.store import ledger, ledger_lines, squad
 from interlock.store.ledger import Opening
 from interlock.store.tx import Tx
 
@@ -36,6 +36,6 @@ def opened_in_place(tx: Tx, account_id: str, now: datetime) -> str:
     if account is None or not is_over(tx, account, now):
         return account_id
     ident = today(tx, account, now)
-    first = account.limit_microusd - explaining.sums(tx, explaining.Which(account_id=account.id)).raised
+    first = account.limit_microusd - ledger_lines.sums(tx, ledger_lines.Which(account_id=account.id)).raised
     ledger.open_accounts(tx, [Opening(ident, account.kind, account.owner_id, account.project_id, first)], now)
     return ident

@@ -15,9 +15,9 @@ from weakref import WeakSet
 
 from interlock.core.telemetry import SILENT, Telemetry
 from interlock.core.time_limit import TimeLimit
+from interlock.store.connection_watchdog import guard
 from interlock.store.errors import StoreClosed, StoreUnavailable
 from interlock.store.postgres import PostgresDriver
-from interlock.store.silence import guard
 from interlock.store.sqlite import SqliteDriver
 from interlock.store.tx import Observed, Tx
 from interlock.store.watch import watch
@@ -105,7 +105,7 @@ class Store:
             self._pool.shutdown()
             raise
         self._closed = False
-        self._beside = [asyncio.create_task(watch(self.driver, self.wake, self._told), name="store-watch")]
+        self._beside = [asyncio.create_task(watch(self.driver, self.wake, self._notify_beacons), name="store-watch")]
         if isinstance(self.driver, PostgresDriver):
             self._beside.append(asyncio.create_task(guard(self.driver), name="store-guard"))
         return self
@@ -213,7 +213,7 @@ class Store:
             if not is_taken or listener is not self._wake:
                 listener.tell()
 
-    def _told(self, note: str) -> None:
+    def _notify_beacons(self, note: str) -> None:
         for call in tuple(self.beacons):
             call(note)
 

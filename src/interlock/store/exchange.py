@@ -12,7 +12,7 @@ from typing import Any
 from sqlmodel import SQLModel
 
 import interlock.store.schema  # noqa: F401 (defines the tables)
-from interlock.store import epochs, holders, migrate
+from interlock.store import epochs, lock_holders, migrate
 from interlock.store.engine import driver_for
 from interlock.store.epochs import Uncertain
 from interlock.store.errors import StoreTooNew, StoreUnavailable, of_sqlite
@@ -191,7 +191,7 @@ def _take(connection: Any, tables: list[str], patience_s: float) -> None:
         except LockNotAvailable as error:
             connection.execute("ROLLBACK")
             if monotonic() >= give_up_at:
-                raise StoreUnavailable(f"{holders.describe_holders(connection)}: nothing was changed") from error
+                raise StoreUnavailable(f"{lock_holders.describe_holders(connection)}: nothing was changed") from error
         sleep(migrate.PAUSE_S)
 
 

@@ -40,7 +40,7 @@ _WRITERS = sa.text(
 ).columns(writer=sa.String())
 
 
-def tell(
+def append(
     tx: Tx, name: str, now: datetime, *, project_id: str, payload: Mapping[str, Any], channel_id: str | None = None
 ) -> None:
     """Adds an event; `channel_id` if only that channel's members may see it."""

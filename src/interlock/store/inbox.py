@@ -37,7 +37,7 @@ SEEN = "refusal:"
 """The key prefix of rows that record the refusal of an unknown identity."""
 
 
-def take_in(tx: Tx, key: str, surface: str, payload: Mapping[str, Any], now: datetime) -> bool:
+def accept(tx: Tx, key: str, surface: str, payload: Mapping[str, Any], now: datetime) -> bool:
     """Stores a request until it is done; False if its key is known. `payload` contains the `identity`."""
     if known(tx, key):
         return False
@@ -58,9 +58,9 @@ def payload(tx: Tx, key: str) -> dict[str, Any] | None:
     return None if row is None else dict(row.payload)
 
 
-def turn_away(tx: Tx, identity: str, surface: str, now: datetime) -> bool:
+def record_refusal(tx: Tx, identity: str, surface: str, now: datetime) -> bool:
     """Records that an unknown identity was refused; False if that is on record already."""
-    if turned_away(tx, identity):
+    if was_refused(tx, identity):
         return False
     tx.add(
         Incoming, key=SEEN + identity, surface=surface, identity=identity, payload={}, status="done",
@@ -69,7 +69,7 @@ def turn_away(tx: Tx, identity: str, surface: str, now: datetime) -> bool:
     return True
 
 
-def turned_away(tx: Tx, identity: str) -> bool:
+def was_refused(tx: Tx, identity: str) -> bool:
     """Whether an identity was refused before."""
     return known(tx, SEEN + identity)
 

@@ -181,7 +181,7 @@ def candidates(
 ) -> Ask:
     """The select of candidates for recall with its parameters, to be batched with others.
 
-    `words` are those of `memory.words.asked_for`; `person_id` is the person whom the persona talks to.
+    `words` are those of `memory.words.query_terms`; `person_id` is the person whom the persona talks to.
     """
     size, params = _asked(project_id, persona, words, person_id, rehearsal)
     return CANDIDATES[size], params

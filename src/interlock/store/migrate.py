@@ -11,7 +11,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from interlock.store import holders
+from interlock.store import lock_holders
 from interlock.store.engine import driver_for
 from interlock.store.errors import StoreError, StoreTooNew, StoreUnavailable, of_sqlite
 from interlock.store.postgres import RIGHTS, PostgresDriver, Unreachable, check_encoding, first_line
@@ -148,7 +148,7 @@ def _in_use(url: str, *, pooled: bool) -> StoreUnavailable:
     driver = driver_for(url, pooled=pooled)
     assert isinstance(driver, PostgresDriver)
     with driver.connect() as connection:
-        return StoreUnavailable(f"`{driver_path(url)}` was not migrated: {holders.describe_holders(connection)}")
+        return StoreUnavailable(f"`{driver_path(url)}` was not migrated: {lock_holders.describe_holders(connection)}")
 
 
 def _migrate(url: str, target: str, *, pooled: bool) -> None:

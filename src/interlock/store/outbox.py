@@ -55,7 +55,7 @@ def _tell(listeners: sa.ColumnElement[bool]) -> Any:
 
 
 _TELL_MISSION = _tell(sa.and_(_c.mission_id == b("mission"), _c.role == sa.text("'mission'")))
-_TELL_ROOMS = _tell(conversations.hears(b("project", type_=sa.String())))
+_TELL_ROOMS = _tell(conversations.is_notified_of(b("project", type_=sa.String())))
 _ASKER = sa.select(_c.id).join_from(RUNS, CONVERSATIONS, _c.id == RUNS.c.dm_conversation_id).where(
     RUNS.c.id == b("run")
 )  # fmt: skip
@@ -106,7 +106,7 @@ _CATCH_UP_APPROVALS = (
             APPROVALS,
             sa.or_(
                 sa.and_(_c.role == "mission", _c.id == b("room", type_=sa.String()) + "/" + _ap.mission_id),
-                sa.and_(_c.id == b("room"), _ap.mission_id.is_(None), conversations.hears(_ap.project_id)),
+                sa.and_(_c.id == b("room"), _ap.mission_id.is_(None), conversations.is_notified_of(_ap.project_id)),
             ),
         )
         .where(_ap.status == sa.text("'pending'"))
@@ -132,16 +132,16 @@ _REPEAT = (
 )
 
 
-def tell(tx: Tx, kind: str, subject: str, now: datetime, *, project_id: str, mission_id: str | None = None) -> None:
+def notify(tx: Tx, kind: str, subject: str, now: datetime, *, project_id: str, mission_id: str | None = None) -> None:
     """Enqueues a message about `subject` to every conversation of a mission; without one, to every room of the project.
 
     A conversation that has one already gets an edit of it instead.
     """
     params = {"sort": kind, "about": subject, "now": now}
     if mission_id is not None:
-        tx.stir(_TELL_MISSION, {**params, "mission": mission_id})
+        tx.run_and_wake(_TELL_MISSION, {**params, "mission": mission_id})
     else:
-        tx.stir(_TELL_ROOMS, {**params, "project": project_id})
+        tx.run_and_wake(_TELL_ROOMS, {**params, "project": project_id})
 
 
 def place_of_asker(tx: Tx, run_id: str) -> str | None:
@@ -150,32 +150,32 @@ def place_of_asker(tx: Tx, run_id: str) -> str | None:
     return None if row is None else str(row.id)
 
 
-def tell_there(tx: Tx, kind: str, subject: str, conversation_id: str, now: datetime) -> None:
+def notify_conversation(tx: Tx, kind: str, subject: str, conversation_id: str, now: datetime) -> None:
     """Enqueues a message to one conversation."""
-    tx.stir(_TELL_THERE, {"sort": kind, "about": subject, "conversation": conversation_id, "now": now})
+    tx.run_and_wake(_TELL_THERE, {"sort": kind, "about": subject, "conversation": conversation_id, "now": now})
 
 
 def touch(tx: Tx, subject: str) -> None:
     """Schedules an edit of every message about `subject`."""
-    tx.stir(_TOUCH, {"about": subject})
+    tx.run_and_wake(_TOUCH, {"about": subject})
 
 
 def touch_voided(tx: Tx, run_id: str, now: datetime) -> None:
     """The same for the approvals of a run that were voided at this time."""
-    tx.stir(_TOUCH_VOIDED, {"run": run_id, "now": now})
+    tx.run_and_wake(_TOUCH_VOIDED, {"run": run_id, "now": now})
 
 
-def say(
+def enqueue(
     tx: Tx, conversation_id: str, payload: Mapping[str, Any], key: str, now: datetime, *, kind: str = "text"
 ) -> None:
     """Enqueues a message with a given content, once for each `key`; `payload` is `{"card": card.to_json(), …}`."""
     params = {"conversation": conversation_id, "named": key, "sort": kind, "what": dict(payload), "now": now}
-    tx.stir(_SAY, params)
+    tx.run_and_wake(_SAY, params)
 
 
 def letter(tx: Tx, key: str, what: Mapping[str, Any], now: datetime, project_id: str) -> None:
     """Enqueues an e-mail, once for each `key`."""
-    say(tx, conversations.of_letter(tx, key, project_id, now), what, letter_key(key), now, kind="letter")
+    enqueue(tx, conversations.of_letter(tx, key, project_id, now), what, letter_key(key), now, kind="letter")
 
 
 def letter_key(key: str) -> str:
@@ -186,8 +186,8 @@ def letter_key(key: str) -> str:
 def catch_up(tx: Tx, surface: str, channel: str, now: datetime) -> None:
     """Enqueues, for a new room, the missions that have a thread there and all open questions."""
     params = {"room": f"{surface}:{channel}", "now": now}
-    tx.stir(_CATCH_UP_ROOTS, params)
-    tx.stir(_CATCH_UP_APPROVALS, params)
+    tx.run_and_wake(_CATCH_UP_ROOTS, params)
+    tx.run_and_wake(_CATCH_UP_APPROVALS, params)
 
 
 def row(tx: Tx, ident: int) -> Any | None:
@@ -230,4 +230,4 @@ def repeat_letter(tx: Tx, key: str, approval_id: str) -> None:
     found = by_key(tx, letter_key(key))
     if found is not None and found.status == "dead" and found.payload.get("repeated_by") != approval_id:
         what = {**found.payload, "repeated_by": approval_id}
-        tx.stir(_REPEAT, {"named": found.key, "what": what})
+        tx.run_and_wake(_REPEAT, {"named": found.key, "what": what})

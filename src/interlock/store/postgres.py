@@ -12,8 +12,8 @@ from sqlalchemy.dialects.postgresql import psycopg as dialect
 
 from interlock.core.text import storable_json
 from interlock.store import server_settings
+from interlock.store.connection_watchdog import CLOSING_S, SILENT_S
 from interlock.store.errors import StoreUnavailable
-from interlock.store.silence import CLOSING_S, SILENT_S
 from interlock.store.sqlite import Outcome, Unit, Work
 from interlock.store.statements import Statements
 from interlock.store.tx import PipelinedTx, is_relaxed

@@ -208,7 +208,7 @@ def report(tx: Tx, run_id: str, now: datetime) -> None:
         return
     says = child.status != "completed" or (child.result or "").strip()
     if says and child.dm_conversation_id is not None and child.channel_id is None:
-        outbox.tell_there(tx, "text", f"{REPLY}:{child.id}", child.dm_conversation_id, now)
+        outbox.notify_conversation(tx, "text", f"{REPLY}:{child.id}", child.dm_conversation_id, now)
     if child.report_to is None:
         return
     told = offspring.run_ended(tx, child, now) if child.kind == offspring.KIND else {}

@@ -12,7 +12,7 @@ from sqlalchemy import bindparam as b
 
 from interlock.core.values import Actor
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, feed, held_letters, incidents, leases, missions, offspring, squad, tasks
+from interlock.store import approvals, feed, held_emails, incidents, leases, missions, offspring, squad, tasks
 from interlock.store.tasks import Move
 from interlock.store.tx import Tx
 
@@ -74,7 +74,7 @@ def quarantine(
     for child in offspring.abroad(tx, member.id):
         for run_id in offspring.open_runs(tx, child.agent_id):
             leases.cancel(tx, run_id, now, f"who started it was set apart: {reason}")
-    held_letters.hold(tx, "member", member.id, reason)
+    held_emails.hold(tx, "member", member.id, reason)
     rows = tx.rows(_OPEN, {"member": member.id})
     for task in rows:
         _block(tx, member, task, actor, reason, stamp, escalate_at, now)
@@ -116,7 +116,7 @@ def release(tx: Tx, member: Any, actor: Actor, reason: str, stamp: str, now: dat
 
 def _feed(tx: Tx, member: Any, state: str, reason: str, now: datetime) -> None:
     told = {"member": member.id, "persona": member.persona, "state": state, "reason": reason}
-    feed.tell(tx, "control_changed", now, project_id=member.project_id, payload=told)
+    feed.append(tx, "control_changed", now, project_id=member.project_id, payload=told)
 
 
 def _key(member_id: str) -> str:

@@ -203,7 +203,7 @@ def add(tx: Tx, words: Words, now: datetime) -> tuple[Any, bool]:
 def _tell(tx: Tx, what: str, place: Any, row: Any, now: datetime, **more: Any) -> None:
     payload = {**event_payload(row), **more}
     hidden = None if place.kind == OPEN else place.id
-    feed.tell(tx, what, now, project_id=place.project_id, payload=payload, channel_id=hidden)
+    feed.append(tx, what, now, project_id=place.project_id, payload=payload, channel_id=hidden)
 
 
 def event_payload(row: Any) -> dict[str, Any]:
@@ -295,7 +295,7 @@ def react(tx: Tx, message_id: str, who: Participant, emoji: str, now: datetime, 
         _tell(tx, "message_updated", place, row, now, **signs)
         return True
     given = {"message_id": message_id, "author_kind": who.kind, "author": who.name, "emoji": emoji}
-    feed.tell(
+    feed.append(
         tx, "reaction_added", now, project_id=place.project_id if place else "", payload={
             **given, "channel_id": row.channel_id, **signs,
         }, channel_id=None if place is not None and place.kind == OPEN else row.channel_id,

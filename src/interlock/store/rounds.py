@@ -15,14 +15,14 @@ from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
 from interlock.policy.audience import AGENT, DM, PERSON, Participant, agents_of, listeners, mentions
-from interlock.store import audit, mentioning, posting, rooms, squad
+from interlock.store import audit, mention_notices, posting, rooms, squad
 from interlock.store.posting import LANES, RUNS, Post
 from interlock.store.rooms import Words
 from interlock.store.schema import Agent, ChatRound, Member, table
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
 
-KIND, CAUSE, RUN_KIND = mentioning.KIND, "room", "chat"
+KIND, CAUSE, RUN_KIND = mention_notices.KIND, "room", "chat"
 """The kinds of these agents' descriptors, of the causes of their runs, and of the runs."""
 CIRCLES = "CHAT_CIRCLES"
 """The kind of the alert about two agents that exchange too many messages."""
@@ -140,7 +140,7 @@ def key_of(message_id: str, persona: str) -> str:
     return f"room:{message_id}:{persona}"
 
 
-def say(tx: Tx, words: Words, chain_depth: int, limits: Limits, now: datetime) -> PostedMessage:
+def post_message(tx: Tx, words: Words, chain_depth: int, limits: Limits, now: datetime) -> PostedMessage:
     """Posts a message, notifies whoever it mentions, and creates turns for the agents in its audience.
 
     Raises NotFound if there is no such channel.
@@ -159,7 +159,7 @@ def say(tx: Tx, words: Words, chain_depth: int, limits: Limits, now: datetime) -
     if words.depth:
         turns = _without_circles(tx, channel, words, turns, limits, now)
     if named or "@" in words.text:
-        mentioning.in_channel(tx, channel, row, members, now)
+        mention_notices.in_channel(tx, channel, row, members, now)
     if not turns:
         return PostedMessage(row, True)
     tx.add(

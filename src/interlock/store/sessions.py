@@ -1,6 +1,6 @@
 """Sessions: resetting, reading and importing an agent's history.
 
-The file format is in `agents.session_file`; what a model is shown, in `around`.
+The file format is in `agents.session_file`; what a model is shown, in `run_context`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -258,7 +258,7 @@ class SqliteDriver:
                 if not writer.in_transaction:
                     raise
                 writer.execute("ROLLBACK TO unit")
-                outcomes.append((None, self._told(error)))
+                outcomes.append((None, self._translated(error)))
             writer.execute("RELEASE unit")
         tx.wake = wake
         self._end(writer, tx, then)
@@ -271,7 +271,7 @@ class SqliteDriver:
         except Exception as error:  # noqa: BLE001 (handed to whoever waits for the unit)
             if writer.in_transaction:
                 writer.execute("ROLLBACK")
-            return [(None, self._told(error))], False
+            return [(None, self._translated(error))], False
         self._end(writer, tx, then)
         return [(result, None)], tx.wake
 
@@ -324,7 +324,7 @@ class SqliteDriver:
                 finally:
                     self._writer.execute("ROLLBACK")
 
-    def _told(self, error: Exception) -> Exception:
+    def _translated(self, error: Exception) -> Exception:
         if isinstance(error, sqlite3.OperationalError):
             return of_sqlite(error, str(self.path)) or error
         return error

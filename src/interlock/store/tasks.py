@@ -17,7 +17,7 @@ from interlock.core.ids import new_id
 from interlock.core.values import Actor
 from interlock.state_machine.machine import Allowed, TaskFacts, check, held_from_after
 from interlock.state_machine.table import HELD, TERMINAL, BlockKind, TaskState
-from interlock.store import audit, evidence, feed, mentioning, missions, outbox
+from interlock.store import audit, evidence, feed, mention_notices, missions, outbox
 from interlock.store.schema import Approval, Deliverable, Task, TaskDependency, TaskMessage, TaskTransition, table
 from interlock.store.tx import Tx
 
@@ -248,7 +248,7 @@ def _announce(tx: Tx, row: Any, move: Move, now: datetime) -> None:
     )
     payload = {"task_id": row.id, "from": row.status, "to": str(move.to), "by": str(move.actor.kind)}
     missions.notify(tx, row.mission_id, "task_changed", payload, now)
-    feed.tell(tx, "task_changed", now, project_id=row.project_id, payload={**payload, "mission_id": row.mission_id})
+    feed.append(tx, "task_changed", now, project_id=row.project_id, payload={**payload, "mission_id": row.mission_id})
     _tell_people(tx, row, move, now)
 
 
@@ -263,14 +263,14 @@ def _tell_people(tx: Tx, row: Any, move: Move, now: datetime) -> None:
         subject = f"blocked:{row.mission_id}:{row.version}"
     else:
         return
-    outbox.tell(tx, "ended", subject, now, project_id=row.project_id, mission_id=row.mission_id)
+    outbox.notify(tx, "ended", subject, now, project_id=row.project_id, mission_id=row.mission_id)
 
 
 def add(tx: Tx, **values: Any) -> None:
     """Inserts a task in INBOX."""
     tx.add(Task, **values)
     told = {"task_id": values["id"], "from": None, "to": "INBOX", "mission_id": values["mission_id"]}
-    feed.tell(tx, "task_changed", values["created_at"], project_id=values["project_id"], payload=told)
+    feed.append(tx, "task_changed", values["created_at"], project_id=values["project_id"], payload=told)
 
 
 def depend(tx: Tx, task_id: str, on: str) -> None:
@@ -325,7 +325,7 @@ def deliverable(tx: Tx, deliverable_id: str) -> Any | None:
     return tx.one(_DELIVERABLE, {"deliverable": deliverable_id})
 
 
-def say(
+def add_message(
     tx: Tx, task_id: str, kind: str, actor: Actor, text: str, now: datetime, *, run_id: str | None = None
 ) -> str:  # fmt: skip
     """Adds a COMMENT, PROGRESS or ARTIFACT to a task's thread; notifies whoever it mentions."""
@@ -335,7 +335,7 @@ def say(
         run_id=run_id, text=text, created_at=now,
     )  # fmt: skip
     if "@" in text:
-        mentioning.in_thread(tx, task_id, message_id, actor, text, run_id, now)
+        mention_notices.in_thread(tx, task_id, message_id, actor, text, run_id, now)
     return message_id
 
 

@@ -95,7 +95,7 @@ class Tx(Protocol):
         On PostgreSQL, checked before the commit, not at once.
         """
 
-    def stir(self, core: sa.Executable, params: Params) -> None:
+    def run_and_wake(self, core: sa.Executable, params: Params) -> None:
         """Executes a statement; if it affected a row, waiting workers are notified after the commit.
 
         On PostgreSQL, the count is read before the commit, not at once.
@@ -149,7 +149,7 @@ class SqliteTx:
         if len(self.connection.execute(s.sql, s.bind(params)).fetchall()) != 1:
             raise error
 
-    def stir(self, core: sa.Executable, params: Params) -> None:
+    def run_and_wake(self, core: sa.Executable, params: Params) -> None:
         self.wake = self.count(core, params) > 0 or self.wake
 
     def count(self, core: sa.Executable, params: Params = NONE) -> int:
@@ -194,7 +194,7 @@ class PostgresTx:
     def __init__(self, connection: Any, statements: Statements) -> None:
         self.connection, self.statements, self.wake = connection, statements, False
         self.checks: list[tuple[Any, int, InterlockError]] = []
-        self.stirred: list[Any] = []
+        self.waking: list[Any] = []
 
     def _execute(self, core: sa.Executable, params: Params) -> tuple[Any, Any]:
         s = self.statements.of(core)
@@ -209,8 +209,8 @@ class PostgresTx:
     def must_see(self, core: sa.Executable, params: Params, error: InterlockError) -> None:
         self.must(core, params, 1, error)
 
-    def stir(self, core: sa.Executable, params: Params) -> None:
-        self.stirred.append(self._execute(core, params)[0])
+    def run_and_wake(self, core: sa.Executable, params: Params) -> None:
+        self.waking.append(self._execute(core, params)[0])
 
     def _result_of(self, core: sa.Executable, params: Params) -> tuple[Any, Any]:
         """Executes a statement and reads its result.
@@ -251,8 +251,8 @@ class PostgresTx:
             add(model, **row)
 
     def verify(self) -> None:
-        """Before the commit: evaluates each `stir`, and raises the error of the first `must` whose count was wrong."""
-        self.wake = self.wake or any(cursor.rowcount > 0 for cursor in self.stirred)
+        """Before the commit: evaluates each `run_and_wake`; raises the error of the first `must` with a wrong count."""
+        self.wake = self.wake or any(cursor.rowcount > 0 for cursor in self.waking)
         checks, self.checks = self.checks, []
         for cursor, rows, error in checks:
             if cursor.rowcount != rows:

@@ -15,7 +15,7 @@ from pathlib import Path
 from interlock.core.ids import new_id
 from interlock.core.text import storable
 from interlock.store import processes
-from interlock.tools import keeper, orphans
+from interlock.tools import orphans, subreaper
 from interlock.tools.errors import OutcomeUnknown, ToolError
 from interlock.tools.orphans import MARK, Record, records_of
 
@@ -26,7 +26,7 @@ REST_S = 0.5
 FIRST_LOOK_S, LONGEST_LOOK_S = 0.002, 0.05
 MOST_BYTES = 1_000_000
 CAN_KEEP = sys.platform == "linux" and "python" in Path(sys.executable or "").name
-"""Whether a keeper can be started in front of each program; elsewhere, children are found by process group and mark."""
+"""Whether a subreaper can be started before each program; elsewhere, children are found by process group and mark."""
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TZ")
 """Environment variables that children inherit: no keys, no tokens."""
 
@@ -131,7 +131,16 @@ class _Child:
         try:
             argv = [program, *self.order.argv[1:]]
             if CAN_KEEP:
-                argv = [sys.executable, "-I", "-S", keeper.__file__, str(tell), str(TERM_S), program, *self.order.argv]
+                argv = [
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    subreaper.__file__,
+                    str(tell),
+                    str(TERM_S),
+                    program,
+                    *self.order.argv,
+                ]
             process = await self._process(argv, tell)
             os.close(tell)
             tell = -1

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import unquote
 
-from interlock.tools.lenses import DIGITS, JOINED, OCTETS, Lens, joined, masked, octets_of
+from interlock.tools.text_readings import DIGITS, JOINED, OCTETS, Lens, joined, masked, octets_of
 
 SHORTEST = 8
 """Shorter values could not be distinguished from ordinary text; in characters."""

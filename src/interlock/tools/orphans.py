@@ -14,7 +14,7 @@ from pathlib import Path
 from time import monotonic
 
 from interlock.store import processes
-from interlock.tools.keeper import below
+from interlock.tools.subreaper import below
 
 MARK = "INTERLOCK_CHILD"
 """An environment variable inherited by all descendants of a child, also by those that leave its process group."""
@@ -37,7 +37,7 @@ class Record:
     pid: int | None = None
     started: str | None = None
     is_kept: bool = False
-    """Whether `pid` is a keeper, to which all falls back that the program starts."""
+    """Whether `pid` is a subreaper, to which all falls back that the program starts."""
 
     def started_as(self, pid: int, *, is_kept: bool = False) -> "Record":
         """The record after the start."""
@@ -67,7 +67,7 @@ def records_of(home: Path) -> Path:
 
 
 def members(record: Record) -> list[int]:
-    """The processes that belong to a child: its group, others with its mark, and the descendants of its keeper.
+    """The processes that belong to a child: its group, others with its mark, and the descendants of its subreaper.
 
     A process id is not reused while it names a group; if another process has it, the group is gone.
     """
@@ -110,7 +110,7 @@ async def end(record: Record, term_s: float) -> int:
 
 
 def _signal(record: Record, pids: list[int], how: signal.Signals) -> None:
-    """A keeper is not signalled while it has descendants, which would be lost without it."""
+    """A subreaper is not signalled while it has descendants, which would be lost without it."""
     others = [pid for pid in pids if pid != record.pid]
     if record.is_kept and others:
         pids = others

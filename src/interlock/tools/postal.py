@@ -4,9 +4,9 @@ import base64
 from typing import Any
 
 from interlock.settings import PostalSettings
+from interlock.tools.email_message import Letter
 from interlock.tools.errors import OutcomeUnknown, ToolError
 from interlock.tools.http import NoAnswer, exchange
-from interlock.tools.letter import Letter
 
 TIMEOUT_S = 45.0
 MOST_BYTES = 1024 * 1024

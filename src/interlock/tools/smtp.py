@@ -20,8 +20,8 @@ from aiosmtplib import (
 )
 
 from interlock.settings import SmtpSettings
+from interlock.tools.email_message import Letter
 from interlock.tools.errors import NotNow, OutcomeUnknown, ToolError
-from interlock.tools.letter import Letter
 
 TIMEOUT_S = 45.0
 QUIT_S = 2.0

@@ -9,8 +9,8 @@ from interlock.desk.answering import Answers
 from interlock.desk.gate import Gate
 from interlock.desk.live import Live
 from interlock.web import events, records, talk, work
+from interlock.web.dependencies import Premises, only_known
 from interlock.web.guard import Guard
-from interlock.web.premises import Premises, only_known
 from interlock.web.problems import tell_problems
 
 __all__ = ["Answers", "Gate", "Live", "Premises", "api"]

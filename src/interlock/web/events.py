@@ -11,7 +11,7 @@ from interlock.core.errors import InterlockError, UsageError
 from interlock.desk import sse
 from interlock.desk.gate import Caller
 from interlock.desk.readers import Interest, QueuedEvent
-from interlock.web.premises import Here, Premises, Who, project_of, token_of
+from interlock.web.dependencies import Here, Premises, Who, project_of, token_of
 
 LAGGED = sse.frame(sse.LAGGED, {"detail": "too much happened while nothing was read: ask again from the last id"})
 FORGOTTEN = sse.frame(sse.LAGGED, {"detail": "what came right after that id is no longer kept: look at how things are"})

@@ -11,8 +11,8 @@ from starlette.exceptions import HTTPException
 
 from interlock.core.errors import ConfigError, Conflict, InterlockError, NotFound, Refused, UsageError
 from interlock.desk.gate import NotKnown, TooMany
-from interlock.desk.moving import TransitionRefused
-from interlock.desk.office import is_outage, outage_told
+from interlock.desk.office import is_outage, outage_message
+from interlock.desk.task_changes import TransitionRefused
 
 _STATUS: tuple[tuple[type[InterlockError], int], ...] = (
     (TooMany, 429), (NotKnown, 401), (NotFound, 404), (TransitionRefused, 409), (Refused, 403), (Conflict, 409),
@@ -54,7 +54,7 @@ async def _of_ours(request: Request, error: Exception) -> Response:
         headers["retry-after"] = f"{error.after_s:.0f}"
     if is_outage(error):
         _log.warning("request %s failed: %s", request.scope.get("state", {}).get("request_id"), error)
-    told = outage_told(error) if is_outage(error) else str(error)
+    told = outage_message(error) if is_outage(error) else str(error)
     return problem(request, status_of(error), " ".join(told.split()), headers)
 
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from interlock.desk import audit, books, lessons, listings, memories, money
+from interlock.desk import audit, ledger_views, lessons, listings, memories, money
 from interlock.desk.views import View
+from interlock.web.dependencies import Here, Who, project_of, require_all
 from interlock.web.pages import Most, page
-from interlock.web.premises import Here, Who, project_of, require_all
 
 LAST_ID = (1 << 63) - 1
 """The greatest id that a row can have."""
@@ -31,7 +31,7 @@ async def ledger(
 ) -> View:  # fmt: skip
     """The lines of an account, a run, a task, a mission or an agent, with the balance after each."""
     require_all(who)
-    return await books.explain(
+    return await ledger_views.explain(
         here.live.runtime, account=account, run=run, task=task, mission=mission, agent=agent, after=after, most=most
     )
 

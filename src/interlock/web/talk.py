@@ -10,8 +10,8 @@ from interlock.desk import conversation, room_views, rooms, sse
 from interlock.desk.answering import stream_reply
 from interlock.desk.gate import Caller, NotKnown
 from interlock.desk.views import View
+from interlock.web.dependencies import Here, Premises, Who, project_of, require_within, token_of
 from interlock.web.events import EventStream, while_good
-from interlock.web.premises import Here, Premises, Who, project_of, require_within, token_of
 
 Ident = Annotated[str, Path(max_length=200)]
 Key = Annotated[str | None, Field(default=None, min_length=1, max_length=200)]

@@ -9,12 +9,23 @@ from fastapi import APIRouter, Response
 from pydantic import AwareDatetime, Strict
 
 from interlock.core.errors import Refused, UsageError
-from interlock.desk import additions, controls, details, emergency, goals, listings, moving, rooms, sessions, signing
+from interlock.desk import (
+    additions,
+    controls,
+    details,
+    emergency,
+    goals,
+    listings,
+    rooms,
+    sessions,
+    signing,
+    task_changes,
+)
 from interlock.desk.finding import Unknown
 from interlock.desk.gate import Caller
 from interlock.desk.views import View
+from interlock.web.dependencies import Here, Premises, Who, project_of, require_all, require_within
 from interlock.web.pages import Most, page
-from interlock.web.premises import Here, Premises, Who, project_of, require_all, require_within
 from interlock.web.talk import Body, Ident, Key
 
 
@@ -167,13 +178,13 @@ async def thread(ident: Ident, here: Here, who: Who) -> object:
 async def comment(ident: Ident, body: CommentBody, here: Here, who: Who) -> View:
     """Adds a comment to a task's thread; returns its `id`."""
     await task(ident, here, who)
-    return await moving.comment(here.live.runtime, who.person, ident, body.text)
+    return await task_changes.comment(here.live.runtime, who.person, ident, body.text)
 
 
 async def transition(ident: Ident, body: TransitionBody, here: Here, who: Who) -> View:
     """Moves a task along the table; 409 where the table or somebody else's move does not let it."""
     await task(ident, here, who)
-    return await moving.transition(
+    return await task_changes.transition(
         here.live.runtime, who.person, ident, body.to, reason=body.reason, key=body.idempotency_key
     )
 

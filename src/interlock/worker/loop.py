@@ -27,8 +27,8 @@ from interlock.store.mailbox import Claim
 from interlock.store.postgres import CommitUnknown, Unreachable
 from interlock.store.tx import Tx, small
 from interlock.store.writer import Work
-from interlock.worker import abilities
-from interlock.worker.pace import Pace
+from interlock.worker import capabilities
+from interlock.worker.fairness import Pace
 from interlock.worker.watchkeeping import Hands, Watchkeeper
 
 IDLE_POLL_S = 1.0
@@ -147,7 +147,7 @@ class Worker:
 
     async def _enter(self) -> Watchkeeper:
         runtime = self.runtime
-        self._able = await abilities.detected() | frozenset(runtime.settings.capabilities)
+        self._able = await capabilities.detected() | frozenset(runtime.settings.capabilities)
         if not self._is_registered:
             await self._register(self.id)
             self._is_registered = True

@@ -29,7 +29,7 @@ async def place(desk: Desk, channel: str, user: str = "ann") -> str:
 
 async def say(desk: Desk, where: str, *keys: str) -> None:
     for key in keys:
-        await desk.store.write(outbox.say, where, {"card": Card(title=key).to_json()}, key, desk.clock.now())
+        await desk.store.write(outbox.enqueue, where, {"card": Card(title=key).to_json()}, key, desk.clock.now())
 
 
 async def room(desk: Desk, channel: str = "C1") -> None:
@@ -38,7 +38,7 @@ async def room(desk: Desk, channel: str = "C1") -> None:
 
 async def tell(desk: Desk, subject: str, kind: str = "approval", mission_id: str | None = None) -> None:
     await desk.store.write(
-        outbox.tell, kind, subject, desk.clock.now(), project_id=PROJECT, mission_id=mission_id
+        outbox.notify, kind, subject, desk.clock.now(), project_id=PROJECT, mission_id=mission_id
     )  # fmt: skip
 
 
@@ -271,7 +271,7 @@ async def test_outdated_messages_are_not_sent(desk: Desk) -> None:
 async def test_message_that_cannot_be_drawn_up_stops_no_other_conversation(desk: Desk) -> None:
     board = Board()
     where, other = await place(desk, "C1"), await place(desk, "C2")
-    await desk.store.write(outbox.say, where, {"card": {"title": "half a card"}}, "bad", desk.clock.now())
+    await desk.store.write(outbox.enqueue, where, {"card": {"title": "half a card"}}, "bad", desk.clock.now())
     await say(desk, other, "x")
     async with delivering(desk, board):
         await until(lambda: is_put_off(desk, "bad", 1))

@@ -24,7 +24,7 @@ async def fence(desk: Desk) -> int:
 
 def told_and_taken_unheard(tx: Tx, holder: str, now: datetime) -> None:
     """What is left where a message was taken, and the connection broke before the commit could be confirmed."""
-    outbox.tell(tx, "approval", "approval:1", now, project_id=PROJECT)
+    outbox.notify(tx, "approval", "approval:1", now, project_id=PROJECT)
     assert [row.key for row in dispatch.take(tx, "board", holder, now, 9)] == [KEY]
 
 
@@ -90,7 +90,7 @@ async def test_long_backlog_keeps_no_other_place_waiting(desk: Desk) -> None:
         )  # fmt: skip
         tx.add_many(Outgoing, rows)
         where = conversations.reply_place(tx, "board", "C2", "ann", None, PROJECT, now)
-        outbox.say(tx, where, {}, "reply", now)
+        outbox.enqueue(tx, where, {}, "reply", now)
 
     await desk.store.write(pile_up)
     taken = await desk.store.write(dispatch.take, "board", "1", now, 9)

@@ -143,7 +143,7 @@ async def test_page_costs_one_statement_and_few_reads_of_the_index(box: Interloc
     statements: list[str] = []
 
     def counted(tx: Tx) -> int:
-        from interlock.store import asked as store
+        from interlock.store import approval_queue as store
 
         rows = tx.rows
 

@@ -11,7 +11,7 @@ import pytest
 from interlock import Handle, Interlock, QueueCleared, RunFailed
 from interlock.core.errors import NotFound, UsageError
 from interlock.desk import controls, listings, queues
-from interlock.desk.ends import RunWatcher
+from interlock.desk.run_ends import RunWatcher
 from interlock.store import leases, mailbox, traces
 from interlock.store.engine import Store
 from interlock.store.errors import StoreUnavailable

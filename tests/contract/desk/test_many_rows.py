@@ -8,7 +8,7 @@ import pytest
 
 from interlock import Interlock
 from interlock.desk import grants, listings, memories, money, outgoing, rooms, schedules
-from interlock.oversight import waiting
+from interlock.oversight import expiry
 from interlock.scheduler.timetable import stored
 from interlock.store import dispatch, ledger, squad
 from interlock.store import schedules as schedule_store
@@ -155,7 +155,7 @@ async def test_members_without_money_are_not_written_to_until_there_is_some(box:
     asked = []
     for written in (1, 0):
         seen_as, seen = watched(box.runtime.store)
-        await waiting.sweep(replace(box.runtime, store=seen_as))
+        await expiry.sweep(replace(box.runtime, store=seen_as))
         assert seen.units == written
         asked.append(len(seen.reads))
     assert asked[0] == asked[1]

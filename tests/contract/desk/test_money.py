@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from interlock import Interlock
 from interlock.core.errors import Conflict, InterlockError, Refused, UsageError
-from interlock.desk import books, details, listings, money
+from interlock.desk import details, ledger_views, listings, money
 from interlock.desk.finding import Unknown
 from interlock.desk.office import Person
 from interlock.llm.messages import Usage
@@ -38,7 +38,7 @@ async def the_run(stage: Stage) -> Any:
 async def test_balance_of_an_account_is_explained_line_by_line(stage: Stage) -> None:
     run = await the_run(stage)
     for named in ({"run": run.id}, {"task": run.task_id}, {"mission": run.mission_id}, {"account": f"run:{run.id}"}):
-        found = await books.explain(stage.runtime, **named)
+        found = await ledger_views.explain(stage.runtime, **named)
         assert [line["kind"] for line in found["lines"]] == ["reserve", "settle"] * 3
         assert [line["step_number"] for line in found["lines"]] == [1, 1, 2, 2, 3, 3]
         last = found["lines"][-1]
@@ -52,15 +52,15 @@ async def test_balance_of_an_account_is_explained_line_by_line(stage: Stage) -> 
 
 async def test_pages_of_the_ledger_add_up_to_the_same_balance(stage: Stage) -> None:
     run = await the_run(stage)
-    whole = (await books.explain(stage.runtime, run=run.id))["lines"]
+    whole = (await ledger_views.explain(stage.runtime, run=run.id))["lines"]
     paged, after = [], None
     while True:
-        found = await books.explain(stage.runtime, run=run.id, after=after, most=4)
+        found = await ledger_views.explain(stage.runtime, run=run.id, after=after, most=4)
         paged += found["lines"]
         if (after := found["next"]) is None:
             break
     assert paged == whole
-    latest = await books.explain(stage.runtime, most=2)
+    latest = await ledger_views.explain(stage.runtime, most=2)
     assert [line["id"] for line in latest["lines"]] == [line["id"] for line in whole[-2:]]
     assert "settled_usd" not in latest["lines"][0]
 
@@ -68,7 +68,7 @@ async def test_pages_of_the_ledger_add_up_to_the_same_balance(stage: Stage) -> N
 async def test_lines_of_an_agent_and_of_a_persona(stage: Stage) -> None:
     run = await the_run(stage)
     for name in (run.agent_id, "operations"):
-        found = await books.explain(stage.runtime, agent=name)
+        found = await ledger_views.explain(stage.runtime, agent=name)
         assert (found["account"], found["agrees"], found["sums"]["lines"]) == (None, None, LINES)
 
 
@@ -76,7 +76,7 @@ async def test_raise_is_a_line_with_who_and_why(stage: Stage) -> None:
     run = await the_run(stage)
     await money.raise_budget(stage.runtime, stage.ada, run.task_id, 1, "the page is long")
     await money.set_budget(stage.runtime, stage.ada, run.task_id, 2.5)
-    found = await books.explain(stage.runtime, task=run.task_id)
+    found = await ledger_views.explain(stage.runtime, task=run.task_id)
     raised, lowered = found["lines"][-2:]
     assert (raised["kind"], raised["amount_usd"], raised["person"], raised["note"]) == (
         "raise", 1, "Ada", "the page is long",
@@ -117,9 +117,9 @@ async def test_what_cannot_be_is_refused_in_words(stage: Stage) -> None:
     await told(Conflict, r"\$0.0090 spent or set aside already", money.set_budget(office, ada, run.id, 0.001))
     await told(UsageError, "is not a limit", money.set_budget(office, ada, run.id, float("nan")))
     await told(UsageError, "less than a millionth|is not an amount", money.raise_budget(office, ada, run.id, 0))
-    await told(UsageError, "name one of them", books.explain(office, run=run.id, task=run.task_id))
-    await told(UsageError, "no line `x`", books.explain(office, run=run.id, after="x"))
-    await told(Unknown, "no run `nothing`", books.explain(office, run="nothing"))
+    await told(UsageError, "name one of them", ledger_views.explain(office, run=run.id, task=run.task_id))
+    await told(UsageError, "no line `x`", ledger_views.explain(office, run=run.id, after="x"))
+    await told(Unknown, "no run `nothing`", ledger_views.explain(office, run="nothing"))
     stage.clock.advance(86_400)
     await told(UsageError, "has no account yet", money.raise_budget(office, ada, "operations", 1))
 
@@ -158,11 +158,11 @@ async def test_frozen_account_is_told_of_and_goes_on_once_its_limit_covers_what_
         assert freed["frozen"] is False
     await stage.work()
     assert await stage.ended(run) == ("completed", "end_turn")
-    assert (await books.verify(stage.runtime))["faults"] == []
+    assert (await ledger_views.verify(stage.runtime))["faults"] == []
 
 
 async def test_verify_names_every_fault(stage: Stage) -> None:
-    assert (await books.verify(stage.runtime))["faults"] == []
+    assert (await ledger_views.verify(stage.runtime))["faults"] == []
     run = await the_run(stage)
     change = sa.update(ACCOUNTS).where(ACCOUNTS.c.id == f"run:{run.id}")
     await stage.store.write(lambda tx: tx.run(change.values(settled_microusd=9_007)))
@@ -170,11 +170,11 @@ async def test_verify_names_every_fault(stage: Stage) -> None:
     await stage.store.write(lambda tx: tx.run(gone))
     over = sa.update(ACCOUNTS).where(ACCOUNTS.c.id == f"task:{run.task_id}").values(limit_microusd=1)
     await stage.store.write(lambda tx: tx.run(over))
-    faults = "\n".join((await books.verify(stage.runtime))["faults"])
+    faults = "\n".join((await ledger_views.verify(stage.runtime))["faults"])
     assert f"`run:{run.id}` says $0.009007 spent and its lines $0.009000 (a difference of $0.000007)" in faults
     assert f"`{run.id}:1:1` was settled and never set aside" in faults
     assert f"`task:{run.task_id}` has $0.0090 spent" in faults
-    assert (await books.explain(stage.runtime, run=run.id))["agrees"] is False
+    assert (await ledger_views.explain(stage.runtime, run=run.id))["agrees"] is False
 
 
 async def test_line_is_lifted_by_a_raise_and_by_setting_the_limit(stage: Stage) -> None:

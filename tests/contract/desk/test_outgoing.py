@@ -63,7 +63,7 @@ def fill_chats(tx: Tx) -> None:
     fill(tx)
     for number in range(4):
         tell = conversations.reply_place(tx, "slack", f"C{number}", "U1", None, PROJECT, T0)
-        outbox.say(tx, tell, {}, f"reply:{number}", T0)
+        outbox.enqueue(tx, tell, {}, f"reply:{number}", T0)
     for row in dispatch.take(tx, "slack", "me", T0, 9):
         dispatch.bury(tx, row.id, "me", "Slack refuses the bot token", uncertain=row.key == "reply:3")
 

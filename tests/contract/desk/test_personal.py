@@ -47,9 +47,9 @@ def _act(tx: Tx, ident: str) -> None:
         text="my own comment", created_at=T0,
     )  # fmt: skip
     payload = {"identity": SLACK, "name": ANN, "words": "please hurry"}
-    inbox.take_in(tx, "slack:1", "slack", payload, T0)
+    inbox.accept(tx, "slack:1", "slack", payload, T0)
     place = conversations.reply_place(tx, "slack", "C1", "UANNZ", None, made_project(), T0)
-    outbox.say(tx, place, {"card": {"title": "my reply to a card"}}, "reply:1", T0)
+    outbox.enqueue(tx, place, {"card": {"title": "my reply to a card"}}, "reply:1", T0)
     audit.note(tx, "SQUAD_PAUSED", actor, T0, project_id=made_project(), by=ANN, reason="please hurry")
     agent = squad.ensure_agent(
         tx, Descriptor("user", made_project(), "coder", {"connector": "slack", "user": ident}), {}, "specialist", T0

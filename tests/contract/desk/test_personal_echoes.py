@@ -8,7 +8,7 @@ from interlock import Interlock
 from interlock.core.values import SYSTEM, Actor, ActorKind
 from interlock.desk import emergency, personal, signing
 from interlock.desk.office import Person
-from interlock.oversight import waiting
+from interlock.oversight import expiry
 from interlock.state_machine.table import BlockKind, TaskState
 from interlock.store import approvals, audit, mailbox, missions, squad, tasks, traces
 from interlock.store.mailbox import Post
@@ -53,7 +53,7 @@ def in_mission(tx: Tx, ident: str) -> tuple[Job, str]:
 async def test_error_of_a_run_and_what_came_of_it_do_not_quote_a_denial(box: Interlock) -> None:
     store, ann = box.runtime.store, await entered(box)
     made, _ = await store.write(in_mission, ann)
-    await store.write(waiting.escalate, made.task_id, LATER, T0 + timedelta(hours=2))
+    await store.write(expiry.escalate, made.task_id, LATER, T0 + timedelta(hours=2))
     assert SHORT in await everything(box)
     await personal.erase(box.runtime, box.person, SLACK)
     assert SHORT not in await everything(box)
@@ -71,7 +71,7 @@ async def test_system_moves_and_escalations_do_not_repeat_why_somebody_set_an_ag
     row: Any = await store.read(tasks.task, made.task_id)
     await emergency.quarantine(box.runtime, who, row.assignee_agent_id, reason=WHY, wait_s=0)
     row = await store.read(tasks.task, made.task_id)
-    await store.write(waiting.escalate, made.task_id, row.escalate_at + timedelta(days=1), row.escalate_at)
+    await store.write(expiry.escalate, made.task_id, row.escalate_at + timedelta(days=1), row.escalate_at)
     moves = [each for each in await store.read(audit.activities) if each.action == "TASK_TRANSITION"]
     assert any(WHY in each.data["reason"] for each in moves if each.actor_kind == "system")
     done = await personal.erase(box.runtime, box.person, SLACK)

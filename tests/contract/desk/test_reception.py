@@ -224,7 +224,7 @@ async def test_signs_that_no_database_stores_are_no_reason_to_lose_a_request(fro
 
 async def test_a_request_that_no_version_knows_holds_up_nobody(front: Front) -> None:
     kept = {"identity": ANA, "shape": "of the future"}
-    await front.box.runtime.store.write(inbox.take_in, "slack:odd", "slack", kept, front.box.runtime.clock.now())
+    await front.box.runtime.store.write(inbox.accept, "slack:odd", "slack", kept, front.box.runtime.clock.now())
     assert text_of(await front.say("status")).startswith("How things stand")
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from interlock.desk import talking
+from interlock.desk import chat_texts
 from interlock.desk.cards import Card
 from interlock.desk.drawing import draw
 from interlock.store import conversations, squad, traces
@@ -113,11 +113,11 @@ async def test_a_duplicate_message_counts_once(front: Front) -> None:
 async def test_a_message_that_is_worked_again_after_a_crash_is_passed_on_once(front: Front, text: str) -> None:
     runtime, ana = front.box.runtime, await front.reception.person(ANA, "slack")
     assert ana is not None
-    await talking.talk(runtime, ana, request(text, "cut-off"))
+    await chat_texts.talk(runtime, ana, request(text, "cut-off"))
     before = [*await posted(front), *await asked_about(front)]
     there = conversations.chat_place
     await runtime.store.write(there, "slack", "C1", None, "research", runtime.settings.project, runtime.clock.now())
-    await talking.talk(runtime, ana, request(text, "cut-off"))
+    await chat_texts.talk(runtime, ana, request(text, "cut-off"))
     assert [*await posted(front), *await asked_about(front)] == before
     assert len(before) == 1
 

@@ -8,7 +8,7 @@ import pytest
 
 from interlock import Interlock
 from interlock.core.values import SYSTEM
-from interlock.store import approvals, audit, grants, mailbox, squad, trusting
+from interlock.store import approvals, audit, grants, mailbox, squad, trust
 from interlock.store.engine import Store
 from interlock.store.mailbox import Post
 from interlock.store.squad import Descriptor
@@ -61,20 +61,20 @@ async def test_lower_trust_holds_for_members_that_there_are_and_ends_their_grant
     folder.mkdir()
     given: dict[str, Any] = {"database_url": database_url, "model": "rehearsal/offline", "personas": [str(folder)]}
     clock = FakeClock()
-    for before, trust, kept in (
+    for before, level, kept in (
         (None, "specialist", ["gra_note_taker", "gra_qa"]),
         ("specialist", "lead", ["gra_note_taker", "gra_qa"]),
         ("lead", "intern", ["gra_qa"]),
         ("intern", "intern", ["gra_qa"]),
     ):
-        (folder / "note_taker.yaml").write_text(FILE.format(trust=trust))
+        (folder / "note_taker.yaml").write_text(FILE.format(trust=level))
         async with Interlock.open(cwd=tmp_path, env={}, clock=clock, **given) as box:
             store = box.runtime.store
             if before is None:
-                await store.write(squad.ensure_member, PROJECT, "note_taker", trust, clock.now())
+                await store.write(squad.ensure_member, PROJECT, "note_taker", level, clock.now())
                 await store.write(squad.ensure_member, PROJECT, "gone", "lead", clock.now())
                 await store.write(granted, clock.now())
-            assert await trust_of(store) == trust
+            assert await trust_of(store) == level
             assert sorted(await live(store, clock.now())) == kept
             changes = await store.read(audit.activities, action="TRUST_CHANGED")
     assert [(row.data["before"], row.data["after"]) for row in changes] == [("specialist", "lead"), ("lead", "intern")]
@@ -135,5 +135,5 @@ def _asked(tx: Tx, persona: dict[str, Any], now: Any) -> None:
 async def test_nothing_is_written_where_all_is_as_the_files_say(box: Interlock) -> None:
     store, now = box.runtime.store, box.runtime.clock.now()
     await store.write(squad.ensure_member, PROJECT, "research", "specialist", now)
-    assert await store.read(trusting.changed, {"research": "specialist"}) == []
-    assert [row.persona for row in await store.read(trusting.changed, {"research": "intern"})] == ["research"]
+    assert await store.read(trust.changed, {"research": "specialist"}) == []
+    assert [row.persona for row in await store.read(trust.changed, {"research": "intern"})] == ["research"]

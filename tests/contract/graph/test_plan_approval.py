@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from interlock.graph.applying import Waits
-from interlock.oversight import waiting
+from interlock.oversight import expiry
 from interlock.store import approvals
 from tests.contract.graph.driving import driven, plan, step
 
@@ -63,7 +63,7 @@ async def test_plan_that_nobody_answers_blocks_the_mission(database_url: str) ->
         await mission.think("plan", PLAN)
         (asked,) = await mission.store.read(approvals.approvals)
         late = asked.expires_at + timedelta(seconds=1)
-        await mission.store.write(waiting.expire, asked.id, late, late)
+        await mission.store.write(expiry.expire, asked.id, late, late)
         root = await mission.task("root")
         assert (root.status, root.block_kind) == ("BLOCKED", "EXPIRED")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from interlock.memory import archive
-from interlock.oversight import forgetting, retention
-from interlock.oversight.forgetting import Faded
+from interlock.oversight import memory_decay, retention
+from interlock.oversight.memory_decay import Faded
 from interlock.store import memories, memory_versions
 from interlock.store.engine import Store
 from interlock.testing import FakeClock
@@ -16,15 +16,15 @@ from tests.contract.oversight.test_retention import runtime_of
 
 
 async def test_all_memories_fade_once_a_day_whoever_does_it(store: Store, tmp_path: Path) -> None:
-    for number in range(forgetting.PAGE + 20):
+    for number in range(memory_decay.PAGE + 20):
         await keep(store, f"kiosk number{number}", type="observation")
     runtimes = [runtime_of(store, tmp_path, after(1.5)) for _ in range(2)]
-    assert [await forgetting.sweep(runtime) for runtime in runtimes] == [Faded(forgetting.PAGE + 20, 0), Faded()]
+    assert [await memory_decay.sweep(runtime) for runtime in runtimes] == [Faded(memory_decay.PAGE + 20, 0), Faded()]
     assert {each.decay for each in await recalled(store, "kiosk", days=1.5, most=50)} == {0.9}
     clock = runtimes[0].clock
     assert isinstance(clock, FakeClock)
     clock.advance(timedelta(days=27.6).total_seconds())
-    assert (await forgetting.sweep(runtimes[0])).put_away == forgetting.PAGE + 20
+    assert (await memory_decay.sweep(runtimes[0])).put_away == memory_decay.PAGE + 20
     assert await found(store, "kiosk") == []
 
 
@@ -33,7 +33,7 @@ async def test_settings_say_how_memories_fade(store: Store, tmp_path: Path) -> N
     runtime = runtime_of(store, tmp_path, after(2))
     slow = runtime.settings.memory.model_copy(update={"daily_decay": 0.5, "remove_below": 0.3})
     object.__setattr__(runtime, "settings", runtime.settings.model_copy(update={"memory": slow}))
-    assert await forgetting.sweep(runtime) == Faded(1, 1)
+    assert await memory_decay.sweep(runtime) == Faded(1, 1)
 
 
 @pytest.mark.parametrize("days", [-300, 300])
@@ -41,9 +41,9 @@ async def test_a_clock_that_jumps_and_comes_back_costs_nothing_for_good(
     store: Store, tmp_path: Path, days: int
 ) -> None:  # fmt: skip
     kept = await keep(store, "kiosk", type="observation")
-    await forgetting.sweep(runtime_of(store, tmp_path, after(days)))
-    await forgetting.sweep(runtime_of(store, tmp_path, after(1)))
-    await forgetting.sweep(runtime_of(store, tmp_path, after(3)))
+    await memory_decay.sweep(runtime_of(store, tmp_path, after(days)))
+    await memory_decay.sweep(runtime_of(store, tmp_path, after(1)))
+    await memory_decay.sweep(runtime_of(store, tmp_path, after(3)))
     if days > 0:
         await store.write(archive.restore, kept.id, 1, ANN, after(3))
     (left,) = await recalled(store, "kiosk", days=3)

@@ -78,7 +78,7 @@ async def test_reading_memories_is_reading_what_is_private(store: Store) -> None
 async def test_conversations_that_are_shown_anyway_are_left_out(store: Store) -> None:
     await keep(store, "kiosk talk", type="conversation", run_id="run_1")
     await keep(store, "kiosk fact", run_id="run_1")
-    asked = recall.asked("demo", "coder", "kiosk")
+    asked = recall.candidates("demo", "coder", "kiosk")
     rows = await store.read(lambda tx: tx.rows(*asked))
     assert [each.text for each in recall.best(rows, NOW, in_sight={"run_1"})] == ["kiosk fact"]
     assert len(recall.best(rows, NOW)) == 2

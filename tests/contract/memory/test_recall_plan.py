@@ -5,7 +5,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from interlock.memory.words import asked_for
+from interlock.memory.words import query_terms
 from interlock.store import memories
 from interlock.store.engine import driver_for
 
@@ -31,7 +31,7 @@ def scans(plan: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("plans", ["force_generic_plan", "force_custom_plan"])
 async def test_recall_reads_the_words_that_were_asked_for_and_no_others(migrated_postgres_url: str, plans: str) -> None:
-    core, params = memories.candidates("p", "coder", asked_for(ASKED))
+    core, params = memories.candidates("p", "coder", query_terms(ASKED))
     made = driver_for(migrated_postgres_url).statements.of(core)
     with psycopg.connect(migrated_postgres_url) as connection:
         for statement in FILL:

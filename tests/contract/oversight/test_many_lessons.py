@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from interlock.oversight import learner
-from interlock.store import lessons, looks, squad
+from interlock.store import learner_reviews, lessons, squad
 from interlock.store.engine import Store
 from interlock.store.schema import Lesson
 from tests.contract.oversight.test_retention import runtime_of
@@ -46,6 +46,11 @@ async def test_what_there_is_to_learn_from_is_looked_up_beside_the_writer(store:
     seen_as, seen = watched(store)
     runtime = replace(runtime_of(store, tmp_path, after(DAY_S)), store=seen_as)
     assert (await learner.sweep(runtime)).posted == 1, "a look at the whole project"
-    for each in (looks._PASSED, looks._NEW_LESSONS, looks._ENDED, looks._PROJECTS):
+    for each in (
+        learner_reviews._PASSED,
+        learner_reviews._NEW_LESSONS,
+        learner_reviews._ENDED,
+        learner_reviews._PROJECTS,
+    ):
         assert each in seen.reads
         assert each not in seen.writes

@@ -74,7 +74,7 @@ def questions(tx: Tx) -> None:
 def thread(tx: Tx, *, is_over: bool) -> str:
     made = mission_of(tx)
     place = conversations.of_mission(tx, made.mission_id, Origin("slack", "C1"), PROJECT, T0)
-    outbox.tell(tx, "mission", f"mission:{made.mission_id}", T0, project_id=PROJECT, mission_id=made.mission_id)
+    outbox.notify(tx, "mission", f"mission:{made.mission_id}", T0, project_id=PROJECT, mission_id=made.mission_id)
     deliver_all(tx)
     if is_over:
         end_mission(tx, made.mission_id)
@@ -88,8 +88,8 @@ def letter(tx: Tx) -> None:
 
 
 def strangers(tx: Tx) -> None:
-    inbox.turn_away(tx, "slack:UOLD", "slack", T0)
-    inbox.turn_away(tx, "slack:UNEW", "slack", LATER)
+    inbox.record_refusal(tx, "slack:UOLD", "slack", T0)
+    inbox.record_refusal(tx, "slack:UNEW", "slack", LATER)
 
 
 def workers(tx: Tx) -> None:
@@ -180,7 +180,7 @@ async def test_the_thread_of_a_mission_goes_once_it_has_long_ended_and_nothing_m
     assert (over in left, going_on in left) == (False, True)
     mission_id = over.partition("/")[2]
     about: dict[str, Any] = {"now": T0, "project_id": PROJECT, "mission_id": mission_id}
-    await store.write(lambda tx: outbox.tell(tx, "mission", f"mission:{mission_id}", **about))
+    await store.write(lambda tx: outbox.notify(tx, "mission", f"mission:{mission_id}", **about))
     said = await store.read(lambda tx: [row.conversation_id for row in tx.rows(table(Outgoing).select())])
     assert said == [going_on]
 

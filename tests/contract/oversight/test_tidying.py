@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from interlock.oversight.tidying import tidy
+from interlock.oversight.cleanup import tidy
 from interlock.store.engine import Store
 from tests.contract.oversight.test_retention import LATER, runtime_of
 from tests.contract.store.furniture import agent, claimed

@@ -8,9 +8,9 @@ import pytest
 from interlock.agents import runner
 from interlock.agents.interruption import Interrupt
 from interlock.core.values import Actor, ActorKind
-from interlock.desk import moving
+from interlock.desk import task_changes
 from interlock.policy.audience import AGENT, Participant
-from interlock.store import mentioning, rounds, tasks
+from interlock.store import mention_notices, rounds, tasks
 from interlock.store.engine import Store
 from interlock.store.rooms import Words
 from interlock.store.schema import Mission, table
@@ -26,7 +26,7 @@ async def house(store: Store, tmp_path: Path) -> House:
 
 async def mentions(house: House) -> list[str]:
     """What people were told of being named."""
-    return sorted(alert.text for alert in await house.stage.alerts() if alert.kind == mentioning.ALERT)
+    return sorted(alert.text for alert in await house.stage.alerts() if alert.kind == mention_notices.ALERT)
 
 
 async def test_person_mentioned_in_a_channel_is_notified(house: House) -> None:
@@ -53,7 +53,7 @@ async def test_messages_in_private_channels_are_shown_to_nobody_outside(house: H
 async def comment(house: House, task: Any, text: str, actor: Actor | None = None) -> None:
     """Somebody, usually Ada, writes in a task's thread."""
     who = actor or Actor(ActorKind.HUMAN, house.ada.id)
-    await house.stage.store.write(tasks.say, task.id, "COMMENT", who, text, house.stage.clock.now())
+    await house.stage.store.write(tasks.add_message, task.id, "COMMENT", who, text, house.stage.clock.now())
 
 
 async def test_agent_at_work_that_is_named_in_a_thread_finds_it_in_its_mailbox(house: House) -> None:
@@ -62,7 +62,7 @@ async def test_agent_at_work_that_is_named_in_a_thread_finds_it_in_its_mailbox(h
     await comment(house, task, "@operations: mind the deadline, and tell @bob")
     where = f"in the thread of `{task.title}`"
     assert await mentions(house) == [f"mention of Bob by Ada {where}: @operations: mind the deadline, and tell @bob"]
-    (run,) = [each for each in await house.runs() if each.cause_kind == mentioning.CAUSE]
+    (run,) = [each for each in await house.runs() if each.cause_kind == mention_notices.CAUSE]
     assert (run.kind, run.agent_id, run.task_id) == ("chat", task.assignee_agent_id, None)
     await house.stage.work()
     assert (await house.stage.run(run.id)).status == "completed"
@@ -75,7 +75,7 @@ async def test_agent_is_not_notified_of_its_own_messages(house: House) -> None:
     own = Actor(ActorKind.AGENT, task.assignee_agent_id, "operations")
     await comment(house, task, "as @operations I say so", own)
     await comment(house, task, "me, @Ada")
-    assert [run.cause_kind for run in await house.runs() if run.cause_kind == mentioning.CAUSE] == []
+    assert [run.cause_kind for run in await house.runs() if run.cause_kind == mention_notices.CAUSE] == []
     assert await mentions(house) == []
 
 
@@ -83,7 +83,7 @@ async def test_persona_without_work_on_the_task_is_asked_in_the_workspace_chat(h
     await house.channel("launch", "qa")
     task = await house.stage.task_of(await house.stage.task())
     await comment(house, task, "@qa and @nobody and @operators: look")
-    (run,) = [each for each in await house.runs() if each.cause_kind == mentioning.CAUSE]
+    (run,) = [each for each in await house.runs() if each.cause_kind == mention_notices.CAUSE]
     assert run.payload["text"] == "@qa and @nobody and @operators: look"
     assert [text.partition(" by ")[0] for text in await mentions(house)] == ["mention of the operators"]
 
@@ -96,10 +96,10 @@ async def test_what_is_said_in_a_rehearsal_is_heard_in_one(store: Store, tmp_pat
     speaker = await house.stage.task()
     await runner.handle(house.stage.runtime, await house.stage.take(speaker), Interrupt())
     model = (await house.stage.run(speaker)).model
-    (named,) = [run for run in await house.runs() if run.cause_kind == mentioning.CAUSE]
+    (named,) = [run for run in await house.runs() if run.cause_kind == mention_notices.CAUSE]
     assert (named.status, named.model, named.simulated) == ("created", model, True)
     await house.stage.store.write(
-        rounds.say,
+        rounds.post_message,
         Words(channel_id=channel, author=Participant(AGENT, "qa"), text="@coder: yours", key="k", run_id=named.id),
         3, house.stage.runtime.settings.loops, house.stage.clock.now(),
     )  # fmt: skip
@@ -111,6 +111,6 @@ async def test_what_a_person_says_in_the_thread_of_a_rehearsal_is_heard_in_one(h
     task = await house.stage.task_of(await house.stage.task())
     rehearsed = table(Mission).update().values(simulated=True, model="rehearsal/offline")
     await house.stage.store.write(lambda tx: tx.run(rehearsed))
-    await moving.comment(house.stage.runtime, house.ada, task.id, "@operations: pay the invoice")
-    (run,) = [each for each in await house.runs() if each.cause_kind == mentioning.CAUSE]
+    await task_changes.comment(house.stage.runtime, house.ada, task.id, "@operations: pay the invoice")
+    (run,) = [each for each in await house.runs() if each.cause_kind == mention_notices.CAUSE]
     assert (run.model, run.simulated) == ("rehearsal/offline", True)

@@ -14,7 +14,7 @@ from interlock.llm.messages import ModelRequest, Text, ToolResult
 from interlock.policy.policy_file import policy_from
 from interlock.scheduler import starting
 from interlock.scheduler.timetable import timetable
-from interlock.store import approvals, behalf, squad, tasks
+from interlock.store import approvals, principals, squad, tasks
 from interlock.store import schedules as kept
 from interlock.store.schema import Person as PersonRow
 from interlock.testing.scripted import ScriptedModel, calls
@@ -155,7 +155,7 @@ async def test_nor_whose_schedule_wakes_the_agent(store: CountingStore, tmp_path
 async def added_by(stage: Stage, run: str, person_id: str) -> None:
     """Makes a run's task one that somebody added to the mission."""
     row = await stage.run(run)
-    key = behalf.key_of_added(row.mission_id, person_id, "k")
+    key = principals.key_of_added(row.mission_id, person_id, "k")
     added = tasks.TASKS.update().where(tasks.TASKS.c.id == row.task_id).values(idempotency_key=key)
     await stage.store.write(lambda tx: tx.run(added))
 

@@ -282,7 +282,7 @@ async def test_reset_survives_the_death_of_its_process(store: CountingStore, tmp
         talk = Talk(calls("read", what="a"), calls("flood"), "done")
         stage = await staged(doomed, tmp_path, talk.model, [read, flood], agents=LIMITS)
         run = await stage.think("do all of it")
-        doomed.doom = ("_leave_out", when)
+        doomed.doom = ("_record_omission", when)
         with pytest.raises(Killed):
             await runner.handle(stage.runtime, await stage.take(run), Interrupt())
         doomed.doom = None

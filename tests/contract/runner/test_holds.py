@@ -10,7 +10,7 @@ from interlock.agents import runner
 from interlock.agents.interruption import Interrupt
 from interlock.core.errors import UsageError
 from interlock.llm.messages import Text, ToolResult
-from interlock.oversight import waiting
+from interlock.oversight import expiry
 from interlock.policy.rules import Policy, Rule
 from interlock.store import mailbox
 from interlock.store.approvals import AlreadyAnswered
@@ -277,7 +277,7 @@ async def test_answer_of_the_operator_is_the_result_of_the_question(store: Count
 async def test_question_that_nobody_answers_ends_the_run(store: CountingStore, tmp_path: Path) -> None:
     stage, run = await held(store, tmp_path, calls("pay", amount=1))
     stage.clock.advance(stage.runtime.settings.approval_expires_s + 1)
-    await waiting.sweep(stage.runtime)
+    await expiry.sweep(stage.runtime)
     assert await stage.ended(run) == ("cancelled", "approval_expired")
     task = await stage.task_of(run)
     assert (task.status, task.block_kind) == ("BLOCKED", "EXPIRED")

@@ -151,7 +151,7 @@ async def comments(stage: Stage, task: Any, number: int) -> None:
     """So many comments."""
     actor = Actor(ActorKind.AGENT, task.assignee_agent_id)
     for _ in range(number):
-        await stage.store.write(tasks.say, task.id, "COMMENT", actor, "again", stage.clock.now())
+        await stage.store.write(tasks.add_message, task.id, "COMMENT", actor, "again", stage.clock.now())
 
 
 async def failures(stage: Stage, task: Any, number: int) -> None:
@@ -217,7 +217,7 @@ async def mentions(stage: Stage, task: Any, number: int) -> None:
     for turn in range(number):
         sender, text = (task.assignee_agent_id, "@coder, and?") if turn % 2 else (other, "what says @operations?")
         actor = Actor(ActorKind.AGENT, sender)
-        await stage.store.write(tasks.say, task.id, "COMMENT", actor, text, stage.clock.now())
+        await stage.store.write(tasks.add_message, task.id, "COMMENT", actor, text, stage.clock.now())
 
 
 LIMITS: list[tuple[Act, int, str]] = [
@@ -301,7 +301,7 @@ async def test_messages_with_several_do_not_add_up(store: CountingStore, tmp_pat
         other = (await stage.run(await stage.chat(persona=persona))).agent_id
         for _ in range(7):
             actor = Actor(ActorKind.AGENT, other)
-            await store.write(tasks.say, task.id, "COMMENT", actor, "@operations: go", stage.clock.now())
+            await store.write(tasks.add_message, task.id, "COMMENT", actor, "@operations: go", stage.clock.now())
     assert await oversight.sweep(stage.runtime) == "0 tasks blocked"
 
 
@@ -311,7 +311,7 @@ async def test_words_that_name_no_other_agent_are_no_messages(store: CountingSto
     task = await working_task(stage)
     for _ in range(9):
         actor = Actor(ActorKind.AGENT, task.assignee_agent_id)
-        await store.write(tasks.say, task.id, "COMMENT", actor, text, stage.clock.now())
+        await store.write(tasks.add_message, task.id, "COMMENT", actor, text, stage.clock.now())
     assert await oversight.sweep(stage.runtime) == "0 tasks blocked"
 
 
@@ -329,7 +329,7 @@ async def test_question_about_a_loop_outlives_the_block_s_time(store: CountingSt
     await oversight.sweep(stage.runtime)
     question = await stage.the_question()
     assert question.expires_at is None
-    await store.write(tasks.say, task.id, "COMMENT", SYSTEM, "still here", stage.clock.now())
+    await store.write(tasks.add_message, task.id, "COMMENT", SYSTEM, "still here", stage.clock.now())
     assert await store.write(loops.check, task.id, stage.runtime.settings.loops, stage.clock.now()) is None
     row = await store.read(approvals.approval, question.id)
     assert row is not None

@@ -10,7 +10,7 @@ from interlock.core.errors import UsageError
 from interlock.core.values import usd
 from interlock.desk import asking, money
 from interlock.llm.messages import ModelRequest, Usage
-from interlock.oversight import waiting
+from interlock.oversight import expiry
 from interlock.store import audit, ledger, limits, squad, tasks
 from interlock.testing.scripted import Scripted, ScriptedModel, calls, reply_of
 from tests.contract.runner.stage import CountingStore, Stage, hand_in, staged
@@ -50,7 +50,7 @@ async def test_what_waits_for_people_waits_for_them_past_midnight_and_goes_on_wi
     stage, run = await short(store, tmp_path)
     asked = await stage.the_question()
     stage.clock.advance(DAY_S - 1)
-    await waiting.sweep(stage.runtime)
+    await expiry.sweep(stage.runtime)
     assert await stands(stage, run) == ("waiting", "NEEDS_APPROVAL")
     await stage.approve(asked.id)
     assert await stands(stage, run) == ("created", "IN_PROGRESS")
@@ -94,7 +94,7 @@ async def test_raise_that_comes_after_midnight_is_todays(store: CountingStore, t
     assert await limit_of(stage, NEXT) == begun + asked.request["amount_microusd"]
     await stage.work()
     assert await stage.ended(run) == ("completed", "end_turn")
-    await waiting.sweep(stage.runtime)
+    await expiry.sweep(stage.runtime)
     assert (await stage.account(NEW_YEAR)).settled_microusd == 0
 
 
@@ -136,7 +136,7 @@ async def test_raise_by_a_clock_that_was_set_back_is_of_the_day_that_was_asked_a
 ) -> None:
     stage, run = await short(store, tmp_path)
     stage.clock.jump_to(stage.clock.now() - timedelta(days=1))
-    await waiting.sweep(stage.runtime)
+    await expiry.sweep(stage.runtime)
     assert await stands(stage, run) == ("waiting", "NEEDS_APPROVAL")
     await stage.approve((await stage.the_question()).id)
     assert (await limit_of(stage, NEW_YEAR) or 0) > LITTLE

@@ -12,7 +12,7 @@ from interlock.agents.interruption import Interrupt
 from interlock.core.values import usd
 from interlock.llm.messages import ModelRef, ModelRequest, Usage
 from interlock.llm.providers import ProviderSettings, open_model
-from interlock.oversight import waiting
+from interlock.oversight import expiry
 from interlock.store import audit, leases, ledger, limits, squad
 from interlock.store.ledger import Spender
 from interlock.testing.messages_api import MessagesApi
@@ -163,7 +163,7 @@ async def test_member_out_of_its_daily_money_pauses(store: CountingStore, tmp_pa
     assert (member.state, account.rpartition(":")[2]) == ("PAUSED", "2026-01-01")
     assert await stage.ended(run) == ("created", None)
     assert [alert.kind for alert in await stage.alerts()] == ["BUDGET"]
-    await waiting.sweep(stage.runtime)
+    await expiry.sweep(stage.runtime)
     assert await stage.claim() == []
     if by == "midnight":
         stage.clock.advance(86_400)
@@ -171,7 +171,7 @@ async def test_member_out_of_its_daily_money_pauses(store: CountingStore, tmp_pa
     else:
         await store.write(limits.raise_limit, account, 1_000_000, stage.ada.id, stage.clock.now())
     await store.write(limits.raise_limit, f"run:{run}", 1_000_000, stage.ada.id, stage.clock.now())
-    await waiting.sweep(stage.runtime)
+    await expiry.sweep(stage.runtime)
     assert (await stage.member()).state == "ACTIVE"
     await stage.work()
     assert await stage.ended(run) == ("completed", "end_turn")

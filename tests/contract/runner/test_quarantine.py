@@ -8,7 +8,7 @@ import pytest
 
 from interlock.core.ids import new_id
 from interlock.desk import controls, emergency, outgoing
-from interlock.oversight import waiting
+from interlock.oversight import expiry
 from interlock.state_machine.table import BlockKind, TaskState
 from interlock.store import approvals, audit, dispatch, incidents, leases, loops, outbox, squad, tasks
 from interlock.store.squad import Descriptor
@@ -148,7 +148,7 @@ async def test_block_that_has_escalated_is_lifted_with_its_question(store: Count
     run = await stage.task()
     await emergency.quarantine(stage.runtime, stage.ada, "operations")
     stage.clock.advance(stage.runtime.settings.times.blocked_escalation_s + 1)
-    await waiting.sweep(stage.runtime)
+    await expiry.sweep(stage.runtime)
     question = await stage.the_question()
     assert question.kind == "ESCALATION"
     await emergency.release(stage.runtime, stage.ada, "operations")
@@ -192,7 +192,7 @@ async def test_pause_for_money_neither_replaces_nor_lifts_a_quarantine(store: Co
     await store.write(squad.pause_for_budget, member.id, account, 1)
     await emergency.quarantine(stage.runtime, stage.ada, "operations")
     await store.write(squad.pause_for_budget, member.id, account, 1)
-    await waiting.sweep(stage.runtime)
+    await expiry.sweep(stage.runtime)
     assert (await stage.member()).state == "QUARANTINED"
     assert await stage.claim() == []
 
@@ -204,8 +204,8 @@ async def test_what_a_person_pauses_while_it_waits_for_money_stays_paused(store:
     await store.write(squad.pause_for_budget, member.id, f"agent_day:{member.id}:2020-01-01", 1)
     view = await emergency.pause_agent(stage.runtime, stage.ada, "operations", reason="odd calls")
     assert (view["state"], view["changed"]) == ("PAUSED", True)
-    await waiting.sweep(stage.runtime)
-    await store.write(waiting.resume_member, member.id, stage.clock.now())
+    await expiry.sweep(stage.runtime)
+    await store.write(expiry.resume_member, member.id, stage.clock.now())
     assert (await stage.member()).state == "PAUSED"
     assert await stage.claim() == []
     await emergency.resume_agent(stage.runtime, stage.ada, "operations")

@@ -12,7 +12,7 @@ from interlock.desk import policy as desk
 from interlock.policy.policy_file import policy_from
 from interlock.policy.replay import Kind
 from interlock.policy.rules import Policy
-from interlock.store import recorded
+from interlock.store import recorded_calls
 from interlock.store.schema import ToolCall
 from interlock.store.tx import Tx
 from interlock.testing.scripted import ScriptedModel, calls
@@ -93,7 +93,7 @@ async def test_only_calls_of_a_mission_since_a_moment_and_no_more_than_wanted(
 
 async def test_more_calls_than_fit_a_page_are_all_decided(store: CountingStore, tmp_path: Path) -> None:
     stage, run = await recorded_runs(store, tmp_path)
-    count = recorded.PAGE + 50
+    count = recorded_calls.PAGE + 50
     await store.write(_many, run, count, stage.clock.now())
     done = await replay(stage, "deny: [{id: d, tools: [look], when: 'args.what == \"b\"'}]")
     assert done.calls == count + 2

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from sqlmodel import SQLModel
 
-from interlock.app.discretion import discreet
+from interlock.app.log_masking import discreet
 from interlock.desk.details import trace
 from interlock.llm.messages import Text
 from interlock.policy.placeholders import RULE

@@ -11,7 +11,7 @@ from interlock.agents.interruption import Interrupt
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM
 from interlock.llm.messages import ModelRequest, Usage
-from interlock.oversight import waiting
+from interlock.oversight import expiry
 from interlock.state_machine.table import TaskState
 from interlock.store import approvals, leases, ledger, limits, squad, tasks
 from interlock.store.ledger import Opening
@@ -80,7 +80,7 @@ async def test_mission_out_of_money_asks_once_for_all_its_tasks_and_all_go_on(
     question = await stage.the_question()
     assert (question.kind, question.run_id, question.request["account"]) == ("BUDGET", None, account)
     assert await states(stage, runs) == {("waiting", "NEEDS_APPROVAL")}
-    await waiting.sweep(stage.runtime)
+    await expiry.sweep(stage.runtime)
     assert await states(stage, runs) == {("waiting", "NEEDS_APPROVAL")}
     stage.restart()
     await stage.approve(question.id, "go on")
@@ -122,7 +122,7 @@ async def test_denial_ends_every_run_and_nobody_is_asked_again(store: CountingSt
 async def test_question_that_expires_blocks_every_task_that_waited(store: CountingStore, tmp_path: Path) -> None:
     stage, _, runs = await short(store, tmp_path)
     stage.clock.advance(stage.runtime.settings.approval_expires_s + 1)
-    await waiting.sweep(stage.runtime)
+    await expiry.sweep(stage.runtime)
     assert {(await stage.task_of(run)).block_kind for run in runs} == {"EXPIRED"}
     assert {await stage.ended(run) for run in runs} == {("cancelled", "approval_expired")}
 
@@ -142,7 +142,7 @@ async def test_parked_run_that_no_question_explains_is_woken(store: CountingStor
     stage, account, runs = await short(store, tmp_path)
     await store.write(approvals.void, (await stage.the_question()).id, "by hand")
     await limits_up(stage, account)
-    await waiting.sweep(stage.runtime)
+    await expiry.sweep(stage.runtime)
     assert {(await stage.run(run)).status for run in runs} == {"created"}
 
 

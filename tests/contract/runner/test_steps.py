@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import acquaintance, runner
+from interlock.agents import known_tools, runner
 from interlock.agents.interruption import Interrupt, Interruption
 from interlock.llm.messages import Block, Message, StopReason, Text, Thinking, ToolResult, Usage
 from interlock.testing.scripted import ScriptedModel, calls, reply_of
@@ -32,7 +32,7 @@ async def test_run_of_four_model_calls_commits_two_times_a_step(store: CountingS
     stage = await staged(store, tmp_path, model, [look])
     run = await stage.think()
     claim = await stage.take(run)
-    await acquaintance.barred(stage.runtime, claim.run.project_id)
+    await known_tools.barred(stage.runtime, claim.run.project_id)
     store.writes = 0
     await runner.handle(stage.runtime, claim, Interrupt())
     assert await stage.ended(run) == ("completed", "end_turn")
@@ -43,7 +43,7 @@ async def test_call_that_is_not_idempotent_costs_one_transaction_more(store: Cou
     model = ScriptedModel([calls("touch", what="a"), calls("touch", what="b")], "done")
     stage = await staged(store, tmp_path, model, [touch])
     claim = await stage.take(await stage.think())
-    await acquaintance.barred(stage.runtime, claim.run.project_id)
+    await known_tools.barred(stage.runtime, claim.run.project_id)
     store.writes = 0
     await runner.handle(stage.runtime, claim, Interrupt())
     assert store.writes == 1 + (2 + 2) + 1

@@ -14,7 +14,7 @@ from interlock.desk import controls, conversation, emergency
 from interlock.desk import rooms as rooms_desk
 from interlock.desk.office import Person
 from interlock.llm.messages import ModelRequest, Text, ToolResult
-from interlock.oversight import waiting
+from interlock.oversight import expiry
 from interlock.policy.policy_file import policy_from
 from interlock.store import leases, mailbox, offspring, personal, posting, squad, traces
 from interlock.store.mailbox import Post
@@ -207,11 +207,11 @@ async def test_lifetime_ends_and_the_parent_is_told_once(store: CountingStore, t
     stage = await household_of(store, tmp_path, ScriptedModel())
     run_id, _ = await begin(stage, calls("sessions_spawn", task="x", label="one"))
     stage.clock.advance(timedelta(hours=5, minutes=59).total_seconds())
-    await waiting.sweep(stage.runtime)
+    await expiry.sweep(stage.runtime)
     assert [row.ended_at for row in await subagents_of(stage)] == [None]
     stage.clock.advance(61)
     for _ in range(2):
-        await waiting.sweep(stage.runtime)
+        await expiry.sweep(stage.runtime)
     (child,) = await subagents_of(stage)
     assert child.outcome == "expired"
     stage.model.otherwise = "I see"

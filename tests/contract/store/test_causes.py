@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from interlock.core.errors import InterlockError
-from interlock.store import dead_letters, leases, losses, mailbox, posting, traces
+from interlock.store import dead_letters, leases, lost_workers, mailbox, posting, traces
 from interlock.store.engine import Store
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
@@ -40,7 +40,7 @@ def died_of(tx: Tx, claim: Claim) -> None:
 
 
 def lost(tx: Tx, claim: Claim) -> None:
-    losses.lose(tx, claim.run.id, "its worker fell silent", T0)
+    lost_workers.lose(tx, claim.run.id, "its worker fell silent", T0)
 
 
 ENDINGS: dict[str, tuple[Callable[[Tx, Claim], None], str, str]] = {

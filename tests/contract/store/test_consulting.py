@@ -4,7 +4,7 @@ import pytest
 
 from interlock.agents.asking import park_unless_answered
 from interlock.core.errors import Conflict
-from interlock.oversight import waiting
+from interlock.oversight import expiry
 from interlock.store import approvals, consulting, mailbox, tasks, traces
 from interlock.store.engine import Store
 from interlock.store.tx import Tx
@@ -56,7 +56,7 @@ async def test_expiry_counts_from_the_question_and_not_from_its_release(store: S
     await store.write(consult, "q", run_id="run", expires_at=after(5))
     await store.write(park_unless_answered, claim, T0)
     assert await store.read(approvals.overdue, after(6)) == ["q"]
-    await store.write(waiting.expire, "q", after(60), after(6))
+    await store.write(expiry.expire, "q", after(60), after(6))
     run = await store.read(traces.run, "run")
     assert run is not None
     assert (run.status, run.stop_reason) == ("cancelled", "approval_expired")

@@ -13,7 +13,7 @@ from interlock.testing.clock import FakeClock
 
 def tell(tx: Tx, clock: Clock, names: list[str]) -> None:
     for name in names:
-        feed.tell(tx, name, clock.now(), project_id="default", payload={})
+        feed.append(tx, name, clock.now(), project_id="default", payload={})
 
 
 async def test_old_events_are_forgotten_and_the_last_of_them_keeps_the_place(store: Store) -> None:
@@ -44,7 +44,7 @@ async def test_many_old_events_go_in_bites(store: Store) -> None:
 async def test_what_is_forgotten_of_a_person_leaves_no_id_to_be_given_again(store: Store) -> None:
     def say(tx: Tx, *texts: str) -> None:
         for text in texts:
-            feed.tell(tx, "said", FakeClock().now(), project_id="default", payload={"text": text})
+            feed.append(tx, "said", FakeClock().now(), project_id="default", payload={"text": text})
 
     await store.write(say, "by Olga", "100", "50 %", "by Olga")
     last = await store.read(feed.last)

@@ -15,9 +15,9 @@ from interlock import store as package
 from interlock.core.values import OPEN_RUNS
 from interlock.desk import listings, signing
 from interlock.scheduler.jobs import HOUR_S, standard_jobs
-from interlock.store import explaining, leases, pruning, queues
+from interlock.store import leases, ledger_lines, pruning, queues
 from interlock.store.engine import Store
-from interlock.store.explaining import Which
+from interlock.store.ledger_lines import Which
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.worker.watchkeeping import Hands, Watchkeeper
 from tests.contract.runner.stage import WORKER, Stage, staged
@@ -138,9 +138,9 @@ async def test_ledger_of_a_run_a_task_or_a_mission_is_read_by_its_runs(
     async with Store(migrated_sqlite_url) as store:
         noting = store.driver.statements = Noting(store.driver.statements.dialect)
         for account in ("run:run_1", "task:tsk_1", "mission:mis_1", "learn:mis_1"):
-            await store.read(explaining.lines, Which(account_id=account), 9)
-            await store.read(explaining.sums, Which(account_id=account))
-        await store.read(explaining.lines, Which(agent_id="agt_1"), 9)
+            await store.read(ledger_lines.lines, Which(account_id=account), 9)
+            await store.read(ledger_lines.sums, Which(account_id=account))
+        await store.read(ledger_lines.lines, Which(agent_id="agt_1"), 9)
     with contextlib.closing(sqlite3.connect(migrated_sqlite_url.removeprefix("sqlite:///"))) as connection:
         asked = {sql: plan(connection, sql) for sql in noting.noted}
     for sql, steps in asked.items():

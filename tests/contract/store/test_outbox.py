@@ -48,7 +48,7 @@ def threads(tx: Tx) -> Job:
     rooms(tx)
     made = in_progress(tx)
     conversations.threads_in_rooms(tx, made.mission_id, PROJECT, T0)
-    outbox.tell(tx, "mission", f"mission:{made.mission_id}", T0, project_id=PROJECT, mission_id=made.mission_id)
+    outbox.notify(tx, "mission", f"mission:{made.mission_id}", T0, project_id=PROJECT, mission_id=made.mission_id)
     return made
 
 
@@ -245,7 +245,7 @@ async def test_room_that_is_named_later_catches_up_with_what_is_open(store: Stor
 async def test_reply_is_said_once_for_each_key(store: Store) -> None:
     place = await store.write(conversations.reply_place, "slack", "C1", "U1", None, PROJECT, T0)
     for _ in range(2):
-        await store.write(outbox.say, place, {"card": {}}, "reply:1", T0)
+        await store.write(outbox.enqueue, place, {"card": {}}, "reply:1", T0)
     [row] = await store.write(dispatch.take, "slack", "me", T0, 9)
     assert (row.key, row.channel, row.address, row.payload) == ("reply:1", "C1", {"user": "U1"}, {"card": {}})
 
@@ -295,7 +295,7 @@ def prune(tx: Tx, before: datetime) -> int:
 
 async def test_delivered_replies_are_forgotten_in_time_and_cards_are_not(store: Store) -> None:
     await store.write(rooms)
-    await store.write(outbox.say, ROOM, {"card": {}}, "reply:1", T0)
+    await store.write(outbox.enqueue, ROOM, {"card": {}}, "reply:1", T0)
     await store.write(ask, "apr_1")
     await store.write(deliver_all)
     assert await store.write(prune, T0) == 0
@@ -305,7 +305,7 @@ async def test_delivered_replies_are_forgotten_in_time_and_cards_are_not(store: 
 
 def place_and_reply(tx: Tx, key: str, user: str, now: datetime) -> None:
     where = conversations.reply_place(tx, "slack", "C1", user, None, PROJECT, now)
-    outbox.say(tx, where, {"card": {}}, key, now)
+    outbox.enqueue(tx, where, {"card": {}}, key, now)
 
 
 def forget_places(tx: Tx) -> int:

@@ -124,11 +124,11 @@ async def test_change_that_nobody_listens_to_wakes_no_other_process(migrated_pos
         with psycopg.connect(migrated_postgres_url, autocommit=True) as listening:
             listening.execute(f"LISTEN {WAKE_CHANNEL}")
             about = {"project_id": PROJECT, "mission_id": "msn_1"}
-            await store.write(outbox.tell, "mission", "mission:msn_1", T0, **about)
+            await store.write(outbox.notify, "mission", "mission:msn_1", T0, **about)
             await store.write(outbox.touch, "mission:msn_1")
             assert list(listening.notifies(timeout=0)) == []
             await store.write(conversations.of_mission, "msn_1", Origin("slack", "C1"), PROJECT, T0)
-            await store.write(outbox.tell, "mission", "mission:msn_1", T0, **about)
+            await store.write(outbox.notify, "mission", "mission:msn_1", T0, **about)
             assert len(list(listening.notifies(timeout=5, stop_after=1))) == 1
             await store.write(outbox.touch, "mission:msn_1")
             assert len(list(listening.notifies(timeout=5, stop_after=1))) == 1

@@ -6,7 +6,7 @@ from typing import Any, cast
 from interlock.store.engine import Store
 from interlock.store.schema import table
 
-ONE = frozenset({"run", "must", "must_see", "stir", "count", "rows", "one", "ones"})
+ONE = frozenset({"run", "must", "must_see", "run_and_wake", "count", "rows", "one", "ones"})
 """What asks one statement, which comes first; `ones` is one round trip to a server."""
 NEW = frozenset({"add", "add_new", "add_many"})
 

@@ -44,10 +44,10 @@ async def test_nothing_is_relayed_while_nobody_reads(tmp_path: Path, migrated_po
         house(tmp_path / "two", executes=False, database_url=migrated_postgres_url) as serve,
     ):
         heard = asyncio.Event()
-        assert not worker.box.runtime.events.are_heard
+        assert not worker.box.runtime.events.has_listeners
         worker.box.runtime.events.audience.add(heard.set)
         async with serve.live.reading(Interest()):
             await heard.wait()
-            assert worker.box.runtime.events.are_heard
-            assert serve.box.runtime.events.are_heard
-        assert not serve.box.runtime.events.are_heard
+            assert worker.box.runtime.events.has_listeners
+            assert serve.box.runtime.events.has_listeners
+        assert not serve.box.runtime.events.has_listeners

@@ -20,7 +20,7 @@ from tests.contract.web.house import House, Stream, house
 
 def told(tx: Tx, now: Any, names: list[str], project: str = "default", channel: str | None = None) -> None:
     for name in names:
-        feed.tell(tx, "task_changed", now, project_id=project, payload={"task_id": name}, channel_id=channel)
+        feed.append(tx, "task_changed", now, project_id=project, payload={"task_id": name}, channel_id=channel)
 
 
 async def tell(home: House, *names: str, **more: Any) -> None:

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from interlock.app import fleet, keeping
+from interlock.app import fleet, maintenance
 from interlock.app.box import Interlock
 from interlock.desk import emergency
 from interlock.desk.progress import Standing
@@ -95,14 +95,14 @@ async def test_database_is_created_backed_up_and_restored_through_the_pooler_wit
     settings = load_settings(tmp_path, {}, {
         "home": tmp_path / "home", "database_url": pooled_url, "database_pooler": True, "model": "rehearsal/offline",
     })  # fmt: skip
-    await keeping.upgrade(settings)
-    assert (await keeping.revisions(settings)).found == migrate.HEAD
+    await maintenance.upgrade(settings)
+    assert (await maintenance.revisions(settings)).found == migrate.HEAD
     options: dict[str, Any] = {"cwd": tmp_path, "env": {}, "home": settings.home, "database_url": pooled_url}
     async with Interlock.open(**options, database_pooler=True, model="rehearsal/offline") as box:
         done = await box.run("Write a haiku about queues")
     assert done.status == "DONE"
-    made = await keeping.back_up(settings, tmp_path / "one.backup")
-    found = await keeping.begin_anew(settings, tmp_path / "one.backup", force=True, paused=False, keep=True)
+    made = await maintenance.back_up(settings, tmp_path / "one.backup")
+    found = await maintenance.begin_anew(settings, tmp_path / "one.backup", force=True, paused=False, keep=True)
     assert (found.manifest, found.uncertain.epoch) == (made, 1)
     async with Interlock.open(**options, database_pooler=True, model="rehearsal/offline") as box:
         again = await box.settled(done.mission_id)

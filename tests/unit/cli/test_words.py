@@ -7,7 +7,7 @@ import pytest
 
 from interlock.cli.acting import arguments
 from interlock.cli.running import moment
-from interlock.cli.watching import said
+from interlock.cli.watching import activity_text
 from interlock.core.errors import UsageError
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=timezone(timedelta(hours=1)))
@@ -36,11 +36,11 @@ def activity(action: str, **data: Any) -> dict[str, Any]:
     ],
 )
 def test_an_activity_is_told_in_one_line_or_left_to_the_log(happened: dict[str, Any], words: str | None) -> None:
-    assert said(happened) == words
+    assert activity_text(happened) == words
 
 
 def test_an_activity_cannot_steer_the_terminal() -> None:
-    assert "\x1b" not in str(said(activity("TASK_TRANSITION", to="DONE", title="\x1b[2J", reason="")))
+    assert "\x1b" not in str(activity_text(activity("TASK_TRANSITION", to="DONE", title="\x1b[2J", reason="")))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.agents.persona import load_personas
-from interlock.graph.delegation import MOST_TOLD, Candidate, Need, choose, score
+from interlock.graph.delegation import MOST_SHOWN, Candidate, Need, choose, score
 
 PERSONAS = load_personas(True, [], known_tools=frozenset()).personas
 NEED = Need("coder", "engineering", "Fix the bug in the parser")
@@ -126,12 +126,12 @@ def test_the_log_has_everyone_who_was_considered_with_every_part() -> None:
 
 
 def test_of_very_many_the_log_has_the_chosen_one_and_the_best() -> None:
-    crowd = [member("coder", member_id=f"mem_{n}", done_count=n) for n in range(MOST_TOLD * 3)]
+    crowd = [member("coder", member_id=f"mem_{n}", done_count=n) for n in range(MOST_SHOWN * 3)]
     entry = choose([member("qa"), *crowd], replace(NEED, persona="qa")).to_json()
     assert entry["persona"] == entry["considered"][0]["persona"] == "qa"
-    best = [f"mem_{n}" for n in range(MOST_TOLD * 3 - 1, 0, -1)]
-    assert [each["member"] for each in entry["considered"][1:]] == best[: MOST_TOLD - 1]
-    assert entry["others"] == MOST_TOLD * 2 + 1
+    best = [f"mem_{n}" for n in range(MOST_SHOWN * 3 - 1, 0, -1)]
+    assert [each["member"] for each in entry["considered"][1:]] == best[: MOST_SHOWN - 1]
+    assert entry["others"] == MOST_SHOWN * 2 + 1
 
 
 def test_text_is_read_once_however_many_there_are_to_choose_from() -> None:

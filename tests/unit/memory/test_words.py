@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.memory.words import LONGEST_WORD, MOST_WORDS, asked_for, same_text, words_of
+from interlock.memory.words import LONGEST_WORD, MOST_WORDS, query_terms, same_text, words_of
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def test_scripts_without_spaces_are_found_by_parts() -> None:
 
 def test_few_words_of_a_long_question_are_looked_for_always_the_same() -> None:
     text = " ".join(f"word{n} verylongword{n}" for n in range(100))
-    assert len(asked_for(text)) == MOST_WORDS
-    assert asked_for(text) == asked_for(text.upper())
-    assert all(word.startswith("verylong") for word in asked_for(text))
+    assert len(query_terms(text)) == MOST_WORDS
+    assert query_terms(text) == query_terms(text.upper())
+    assert all(word.startswith("verylong") for word in query_terms(text))
 
 
 def test_a_text_is_the_same_however_it_is_spaced_and_ended() -> None:
@@ -57,8 +57,8 @@ def test_a_text_is_the_same_however_it_is_spaced_and_ended() -> None:
 def test_any_text_has_words_that_fit_an_index(text: str) -> None:
     found = words_of(text)
     assert all(0 < len(word) <= LONGEST_WORD and times > 0 for word, times in found.items())
-    assert set(asked_for(text)) <= set(found)
-    assert len(asked_for(text)) == min(len(found), MOST_WORDS)
+    assert set(query_terms(text)) <= set(found)
+    assert len(query_terms(text)) == min(len(found), MOST_WORDS)
 
 
 @given(st.text(max_size=100), st.text(max_size=100))

@@ -57,7 +57,7 @@ def plan(brief: Brief) -> dict[str, Any]:
     if (mail := _mail(goal, personas, [d for d in drafts if d.reviews is None])) is not None:
         drafts.append(mail)
     steps = "; ".join(f"{draft.persona.name}: {draft.title}" for draft in drafts)
-    return {"summary": f"Rehearsal plan for “{topic(goal)}”. {steps}.", "tasks": _told(drafts, goal)}
+    return {"summary": f"Rehearsal plan for “{topic(goal)}”. {steps}.", "tasks": _task_dicts(drafts, goal)}
 
 
 def topic(goal: str) -> str:
@@ -156,7 +156,7 @@ def _mail(goal: str, personas: list[PersonaLine], work: list[_Draft]) -> _Draft 
     return _Draft("mail", f"E-mail the result to {whom}", sender, kind, words, [work[-1].key])
 
 
-def _told(drafts: list[_Draft], goal: str) -> list[dict[str, Any]]:
+def _task_dicts(drafts: list[_Draft], goal: str) -> list[dict[str, Any]]:
     total = sum(_WEIGHTS.get(draft.kind, 3) for draft in drafts)
     urgent = re.search(r"\b(urgent|asap|immediately|today)\b", goal.lower()) is not None
     return [

@@ -1,9 +1,6 @@
 """The tables, as SQLModel classes; statements are in the modules that own each table."""
 
-from interlock.store.schema.assurance import AuditSeal, CheckResult, Grant, KnownTool, Vote
-from interlock.store.schema.chat import Conversation, Incoming, Outgoing
-from interlock.store.schema.duty import Control, Firing, Incident, Leader, LessonUse, LessonVersion, Schedule
-from interlock.store.schema.mind import (
+from interlock.store.schema.agent_state import (
     BlockHolder,
     Memory,
     MemoryBlock,
@@ -12,6 +9,9 @@ from interlock.store.schema.mind import (
     SessionMarker,
     Subagent,
 )
+from interlock.store.schema.assurance import AuditSeal, CheckResult, Grant, KnownTool, Vote
+from interlock.store.schema.chat import Conversation, Incoming, Outgoing
+from interlock.store.schema.duty import Control, Firing, Incident, Leader, LessonUse, LessonVersion, Schedule
 from interlock.store.schema.record import (
     Account,
     Activity,

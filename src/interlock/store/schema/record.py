@@ -125,7 +125,7 @@ class Approval(Row, table=True):
     asked_by: str
     """The agent, or `system:<part>`."""
     on_behalf_of: str | None = None
-    """The person the run acts for; see `behalf`."""
+    """The person the run acts for; see `principals`."""
     people: int = 1
     not_requester: bool = False
     decided_by: str | None = None

@@ -10,7 +10,7 @@ from interlock.store import agent_mail, audit, subagents
 from interlock.store.agent_mail import Letter
 from interlock.store.errors import StoreError
 from interlock.store.subagents import Order, Started
-from interlock.tools.builtin.shapes import arguments, text
+from interlock.tools.builtin.schemas import arguments, text
 from interlock.tools.contract import Outcome, Tool, ToolContext, write
 from interlock.tools.errors import ToolError
 

@@ -14,10 +14,10 @@ from interlock.store import blobs, dispatch, outbox
 from interlock.store.engine import Listener, Store
 from interlock.store.tx import Tx
 from interlock.tools import postal
-from interlock.tools.builtin.shapes import arguments, many, text
+from interlock.tools.builtin.schemas import arguments, many, text
 from interlock.tools.contract import OUTWARD, Tool, ToolContext
+from interlock.tools.email_message import Attachment, Letter, address, one_line, sender
 from interlock.tools.errors import PersonMustSay, ToolError
-from interlock.tools.letter import Attachment, Letter, address, one_line, sender
 from interlock.tools.paths import LONGEST_PATH, parse
 
 MOST_RECIPIENTS = 50

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from interlock.tools.builtin.shapes import arguments, text, whole
+from interlock.tools.builtin.schemas import arguments, text, whole
 from interlock.tools.contract import PRIVATE, UNTRUSTED, Outcome, Tool, ToolContext
 from interlock.tools.errors import ToolError
 from interlock.tools.paths import LONGEST_PATH

@@ -16,7 +16,7 @@ from interlock.memory.recall import Recalled
 from interlock.store import memories, speakers
 from interlock.store.errors import StoreError
 from interlock.store.tx import Tx
-from interlock.tools.builtin.shapes import arguments, choice, text, whole
+from interlock.tools.builtin.schemas import arguments, choice, text, whole
 from interlock.tools.contract import PRIVATE, UNTRUSTED, Outcome, Tool, ToolContext, write
 from interlock.tools.errors import ToolError
 from interlock.tools.untrusted import untrusted

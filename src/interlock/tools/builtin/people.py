@@ -2,7 +2,7 @@
 
 from interlock.core.values import ActorKind
 from interlock.store import audit
-from interlock.tools.builtin.shapes import arguments, choice, many, text
+from interlock.tools.builtin.schemas import arguments, choice, many, text
 from interlock.tools.contract import Outcome, Tool, ToolContext, write
 from interlock.tools.errors import ToolError
 

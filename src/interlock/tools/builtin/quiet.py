@@ -1,6 +1,6 @@
 """do_nothing: an agent's way to state that no action is needed."""
 
-from interlock.tools.builtin.shapes import arguments, text
+from interlock.tools.builtin.schemas import arguments, text
 from interlock.tools.contract import Outcome, Tool, ToolContext
 
 

@@ -12,7 +12,7 @@ from interlock.settings import Settings
 from interlock.store import people, rooms, rounds, traces
 from interlock.store.rooms import Words
 from interlock.store.tx import Tx
-from interlock.tools.builtin.shapes import arguments, text
+from interlock.tools.builtin.schemas import arguments, text
 from interlock.tools.contract import Outcome, Tool, ToolContext, write
 from interlock.tools.errors import ToolError
 
@@ -54,7 +54,7 @@ def speak(tx: Tx, words: Words, settings: Settings, now: datetime) -> None:
     if place is None or place.archived_at is not None or not rooms.is_member(tx, place.id, words.author):
         return
     said = replace(words, depth=rounds.depth_of(tx, words.run_id))
-    rounds.say(tx, said, settings.chat.chain_depth, settings.loops, now)
+    rounds.post_message(tx, said, settings.chat.chain_depth, settings.loops, now)
 
 
 def _found(tx: Tx, ctx: ToolContext, channel: str | None, thread: str | None, key: str) -> tuple[_Place, Any | None]:

@@ -4,7 +4,7 @@ import html
 import re
 from typing import Any
 
-from interlock.tools.builtin.shapes import arguments, text, whole
+from interlock.tools.builtin.schemas import arguments, text, whole
 from interlock.tools.contract import UNTRUSTED, Outcome, Tool, ToolContext
 from interlock.tools.errors import ToolError
 from interlock.tools.http import NoAnswer, exchange

@@ -11,7 +11,7 @@ from interlock.policy.gate import Fault, Submission
 from interlock.store import blobs, evidence, squad, tasks, traces
 from interlock.store.evidence import GATE, Finding
 from interlock.store.tx import Tx
-from interlock.tools.builtin.shapes import arguments, choice, many, text
+from interlock.tools.builtin.schemas import arguments, choice, many, text
 from interlock.tools.contract import PRIVATE, UNTRUSTED, Outcome, Tool, ToolContext, Write, write
 from interlock.tools.errors import ToolError
 from interlock.tools.paths import LONGEST_PATH
@@ -132,7 +132,7 @@ def hand_in(tx: Tx, row: dict[str, Any], file: bytes | None, ctx: ToolContext) -
     risk = max((profile, *executed), key=lambda name: _RISKS.index(name) if name in _RISKS else len(_RISKS))
     tasks.hand_in(tx, {**row, "risk": risk if risk in _RISKS else "RED"}, ctx.now)
     said = f"handed in {row['id']} ({row['kind']}): {row['title']}, sha256 {row['sha256']}"
-    tasks.say(tx, row["task_id"], "ARTIFACT", ctx.actor, said, ctx.now, run_id=ctx.run_id)
+    tasks.add_message(tx, row["task_id"], "ARTIFACT", ctx.actor, said, ctx.now, run_id=ctx.run_id)
 
 
 async def _progress(ctx: ToolContext, /, *, message: str) -> Outcome:
@@ -145,7 +145,7 @@ async def _comment(ctx: ToolContext, /, *, message: str) -> Outcome:
 
 async def _post(ctx: ToolContext, kind: str, message: str) -> Outcome:
     task = await _own_task(ctx)
-    said: Write = write(tasks.say, task.id, kind, ctx.actor, message, ctx.now, run_id=ctx.run_id)
+    said: Write = write(tasks.add_message, task.id, kind, ctx.actor, message, ctx.now, run_id=ctx.run_id)
     return Outcome("posted in the task's thread", writes=(said,))
 
 

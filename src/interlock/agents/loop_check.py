@@ -20,7 +20,7 @@ def closed(tx: Tx, claim: Claim, done: Sequence[Done], limits: Limits, now: date
     if task_id is None or claim.run.kind != "task":
         return False
     rules = {"failed_calls"} if any(one.status is CallStatus.FAILED for one in done) else set()
-    if any(unit is tasks.say for one in done for unit, _, _ in one.writes):
+    if any(unit is tasks.add_message for one in done for unit, _, _ in one.writes):
         rules |= {"comments", "messages"}
     if any(unit is agent_mail.send for one in done for unit, _, _ in one.writes):
         rules.add("messages")

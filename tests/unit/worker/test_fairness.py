@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from interlock.worker.pace import Pace
+from interlock.worker.fairness import Pace
 
 CROWD, STEPS = 40, 3
 A_STEP_S = 0.004

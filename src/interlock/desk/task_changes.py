@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from interlock.core.errors import Conflict, Refused, UsageError
 from interlock.core.ids import new_id
 from interlock.core.text import storable
-from interlock.desk import controls, flight
+from interlock.desk import controls, executing
 from interlock.desk.finding import find, one_of_states
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.personas import persona_named
@@ -65,12 +65,12 @@ async def comment(office: Office, person: Person, ident: str, text: str) -> View
 
 async def transition(
     office: Office, person: Person, ident: str, to: str, *, reason: str, key: str | None = None,
-    wait_s: float = flight.PROOF_S,
+    wait_s: float = executing.PROOF_S,
 ) -> View:  # fmt: skip
     """Changes a task's state: {id, transition_id, from, to, reason, changed, status, runs}; row B3.
 
     Idempotent by person and `key`: a repetition returns the first result, with `changed` false. `runs` are those that
-    were asked to stop; if any was executing, the result includes `flight.stop_report`.
+    were asked to stop; if any was executing, the result includes `executing.stop_report`.
 
     Raises Unknown, Refused, UsageError, and Conflict if somebody else changed the task first.
     """
@@ -86,7 +86,7 @@ async def retry(office: Office, person: Person, ident: str, *, reason: str = "")
     """
     require_operator(person, "retry tasks")
     words = reason.strip() or f"{person.name} lets it be tried again"
-    return await _done(office, _wanted(office, person, ident, None, words, None), flight.PROOF_S)
+    return await _done(office, _wanted(office, person, ident, None, words, None), executing.PROOF_S)
 
 
 async def reassign(
@@ -101,7 +101,7 @@ async def reassign(
     chosen = await asyncio.to_thread(persona_named, office, persona or found)
     words = reason.strip() or f"{person.name} gives it to another agent of {chosen.name}"
     wanted = _wanted(office, person, ident, str(TaskState.ASSIGNED), words, None)
-    return await _done(office, replace(wanted, persona=chosen), flight.PROOF_S)
+    return await _done(office, replace(wanted, persona=chosen), executing.PROOF_S)
 
 
 def _wanted(office: Office, person: Person, ident: str, to: str | None, reason: str, key: str | None) -> TaskMove:
@@ -122,7 +122,7 @@ def _words(text: str, what: str) -> str:
 
 async def _done(office: Office, wanted: TaskMove, wait_s: float) -> View:
     done = await _tried(office, wanted)
-    return {**done, **await flight.stop_report(office, done["in_flight"], wait_s)} if done["in_flight"] else done
+    return {**done, **await executing.stop_report(office, done["in_flight"], wait_s)} if done["in_flight"] else done
 
 
 async def _tried(office: Office, wanted: TaskMove) -> View:
@@ -141,7 +141,7 @@ def _comment(tx: Tx, person: Person, ident: str, text: str, now: datetime) -> Vi
     row: Any = tasks.task(tx, task_id)
     if row.parent_id is None and row.status not in ENDED:
         missions.notify(tx, task_id, "note", {"text": text[:MOST_TOLD]}, now)
-    return {"id": tasks.say(tx, task_id, "COMMENT", person.actor, text, now), "task_id": task_id}
+    return {"id": tasks.add_message(tx, task_id, "COMMENT", person.actor, text, now), "task_id": task_id}
 
 
 def _worker(tx: Tx, ident: str) -> str:

@@ -1,7 +1,7 @@
 """What to do with a run whose model call has failed: try again, switch to another model, or continue later.
 
 When one call is tried again is `retries`' rule, whether a provider is called at all `circuits`'; which models stand in
-is `choosing`'s job.
+is `model_choice`'s job.
 """
 
 import random
@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from interlock.agents import choosing, spending, steps
-from interlock.agents.choosing import Amiss, Candidate
+from interlock.agents import model_choice, spending, steps
 from interlock.agents.context import Runtime
+from interlock.agents.model_choice import Amiss, Candidate
 from interlock.agents.routing import KIND as ROUTE
 from interlock.agents.session import Session, later
 from interlock.agents.steps import Ending, Settlement
@@ -119,12 +119,12 @@ def _may_be_another_s(session: Session, error: ModelError) -> bool:
     """Whether another model may do what this one did not: not where the request itself is at fault, as far as known."""
     if error.fault is not ModelFault.INVALID or error.status == NO_SUCH_MODEL:
         return True
-    return choosing.is_stand_in(session.runtime, session.brief, session.persona, str(session.ref))
+    return model_choice.is_stand_in(session.runtime, session.brief, session.persona, str(session.ref))
 
 
 async def _other(session: Session, error: ModelError) -> Candidate | None:
     """The next model; where it is the key that does not work, one of another provider."""
-    async for other in choosing.candidates(
+    async for other in model_choice.candidates(
         session.runtime, session.brief, session.persona, str(session.ref), session.context_tokens(), session.refused
     ):
         if error.fault not in (ModelFault.AUTH, ModelFault.BILLING) or other.ref.provider != session.ref.provider:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlock.tools.email_message import Attachment, Letter, address, one_line, sender
 from interlock.tools.errors import ToolError
-from interlock.tools.letter import Attachment, Letter, address, one_line, sender
 
 
 def letter(**changes: Any) -> Letter:

@@ -10,7 +10,7 @@ import pytest
 from interlock import Interlock
 from interlock.cli.main import run as command
 from interlock.core.errors import Refused, UsageError
-from interlock.desk import listings, moving, signing
+from interlock.desk import listings, signing, task_changes
 from interlock.desk.details import task, trace
 from interlock.desk.office import Person
 from interlock.desk.progress import Standing
@@ -29,30 +29,32 @@ async def held(box: Interlock) -> dict[str, Any]:
 
 async def test_blocked_task_keeps_nothing_open_and_goes_on_when_it_is_retried(box: Interlock) -> None:
     card = await held(box)
-    done = await moving.transition(box.runtime, box.person, card["task_id"], "blocked", reason="wait for the board")
+    done = await task_changes.transition(
+        box.runtime, box.person, card["task_id"], "blocked", reason="wait for the board"
+    )
     assert (done["from"], done["to"], done["runs"]) == ("NEEDS_APPROVAL", "BLOCKED", [card["run_id"]])
     found = await task(box.runtime, card["task_id"])
     assert (found["block_kind"], found["block_reason"]) == ("OPERATOR", "wait for the board")
     assert found["escalate_at"] is not None
     assert (await signing.approval(box.runtime, card["id"]))["status"] == "void"
     assert (await trace(box.runtime, card["run_id"]))["status"] == "cancelled"
-    back = await moving.retry(box.runtime, box.person, card["task_id"])
+    back = await task_changes.retry(box.runtime, box.person, card["task_id"])
     assert (back["from"], back["to"]) == ("BLOCKED", "IN_PROGRESS")
     assert box.person.name in back["reason"]
     assert (await finished(box, card["mission_id"])).standing is Standing.DONE
     with pytest.raises(UsageError, match="is DONE and not blocked"):
-        await moving.retry(box.runtime, box.person, card["task_id"])
+        await task_changes.retry(box.runtime, box.person, card["task_id"])
 
 
 async def test_same_key_changes_nothing_and_gives_the_first_result(box: Interlock) -> None:
     ident, office, ada = (await held(box))["task_id"], box.runtime, box.person
-    first = await moving.transition(office, ada, ident, "BLOCKED", reason="a", key="k")
-    await moving.retry(office, ada, ident)
-    again = await moving.transition(office, ada, ident, "BLOCKED", reason="b", key="k")
+    first = await task_changes.transition(office, ada, ident, "BLOCKED", reason="a", key="k")
+    await task_changes.retry(office, ada, ident)
+    again = await task_changes.transition(office, ada, ident, "BLOCKED", reason="b", key="k")
     assert (first["changed"], again["changed"]) == (True, False)
     assert (again["transition_id"], again["reason"]) == (first["transition_id"], "a")
-    ended = await moving.transition(office, ada, ident, "CANCELED", reason="enough", key="end")
-    once_more = await moving.transition(office, ada, ident, "CANCELED", reason="enough", key="end")
+    ended = await task_changes.transition(office, ada, ident, "CANCELED", reason="enough", key="end")
+    once_more = await task_changes.transition(office, ada, ident, "CANCELED", reason="enough", key="end")
     assert (ended["to"], once_more["changed"]) == ("CANCELED", False)
     assert once_more["transition_id"] == ended["transition_id"]
     noted = await office.store.read(audit.activities, action="TASK_TRANSITION")
@@ -62,17 +64,17 @@ async def test_same_key_changes_nothing_and_gives_the_first_result(box: Interloc
 async def test_key_of_another_task_moves_nothing_and_says_so(box: Interlock) -> None:
     card = await held(box)
     other = next(each for each in await listings.tasks(box.runtime) if each["id"] != card["task_id"])
-    await moving.transition(box.runtime, box.person, card["task_id"], "BLOCKED", reason="a", key="k")
+    await task_changes.transition(box.runtime, box.person, card["task_id"], "BLOCKED", reason="a", key="k")
     with pytest.raises(UsageError, match="was used for another task"):
-        await moving.transition(box.runtime, box.person, other["id"], "CANCELED", reason="b", key="k")
+        await task_changes.transition(box.runtime, box.person, other["id"], "CANCELED", reason="b", key="k")
     assert (await task(box.runtime, other["id"]))["status"] == other["status"]
 
 
 async def test_of_two_who_move_a_task_at_once_one_is_refused(box: Interlock) -> None:
     ident, office, ada = (await held(box))["task_id"], box.runtime, box.person
-    await moving.transition(office, ada, ident, "BLOCKED", reason="a")
+    await task_changes.transition(office, ada, ident, "BLOCKED", reason="a")
     both = await asyncio.gather(
-        *(moving.transition(office, ada, ident, to, reason="b") for to in ("IN_PROGRESS", "ASSIGNED")),
+        *(task_changes.transition(office, ada, ident, to, reason="b") for to in ("IN_PROGRESS", "ASSIGNED")),
         return_exceptions=True,
     )
     assert sorted(isinstance(each, Exception) for each in both) in ([False, True], [False, False])
@@ -84,15 +86,15 @@ async def test_table_holds_for_people_too(box: Interlock) -> None:
     card = await held(box)
     office, ada, ident = box.runtime, box.person, card["task_id"]
     with pytest.raises(TransitionRefused, match=f"1 more answer; answer it with `interlock approve {card['id']}`"):
-        await moving.transition(office, ada, ident, "in-progress", reason="hurry")
+        await task_changes.transition(office, ada, ident, "in-progress", reason="hurry")
     with pytest.raises(TransitionRefused, match="it "):
-        await moving.transition(office, ada, ident, "DONE", reason="hurry")
+        await task_changes.transition(office, ada, ident, "DONE", reason="hurry")
     with pytest.raises(UsageError, match="`later` is not a state"):
-        await moving.transition(office, ada, ident, "later", reason="hurry")
+        await task_changes.transition(office, ada, ident, "later", reason="hurry")
     with pytest.raises(UsageError, match="the reason has 1 to"):
-        await moving.transition(office, ada, ident, "BLOCKED", reason=" ")
+        await task_changes.transition(office, ada, ident, "BLOCKED", reason=" ")
     with pytest.raises(UsageError, match="is moved by its coordinator"):
-        await moving.transition(office, ada, card["mission_id"], "BLOCKED", reason="x")
+        await task_changes.transition(office, ada, card["mission_id"], "BLOCKED", reason="x")
     assert (await signing.approval(office, card["id"]))["status"] == "pending"
     assert (await task(office, ident))["status"] == "NEEDS_APPROVAL"
 
@@ -101,12 +103,12 @@ async def test_reassigned_task_is_done_by_a_new_agent(box: Interlock) -> None:
     card = await held(box)
     office, ada, ident = box.runtime, box.person, card["task_id"]
     before = await task(office, ident)
-    await moving.transition(office, ada, ident, "BLOCKED", reason="somebody else")
+    await task_changes.transition(office, ada, ident, "BLOCKED", reason="somebody else")
     with pytest.raises(UsageError, match="no agent `nobody`"):
-        await moving.reassign(office, ada, ident, "nobody")
+        await task_changes.reassign(office, ada, ident, "nobody")
     with pytest.raises(UsageError, match="`learner` takes no"):
-        await moving.reassign(office, ada, ident, "learner")
-    given = await moving.reassign(office, ada, ident)
+        await task_changes.reassign(office, ada, ident, "learner")
+    given = await task_changes.reassign(office, ada, ident)
     after = await task(office, ident)
     assert (given["to"], after["generation"]) == ("ASSIGNED", before["generation"] + 1)
     assert after["assignee_agent_id"] not in (None, before["assignee_agent_id"])
@@ -115,22 +117,24 @@ async def test_reassigned_task_is_done_by_a_new_agent(box: Interlock) -> None:
 
 async def test_comment_is_in_the_thread_and_tells_whom_it_names(box: Interlock) -> None:
     card = await held(box)
-    said = await moving.comment(box.runtime, box.person, card["task_id"], "  @research which figures are these?  ")
+    said = await task_changes.comment(
+        box.runtime, box.person, card["task_id"], "  @research which figures are these?  "
+    )
     (message,) = [each for each in (await task(box.runtime, card["task_id"]))["thread"] if each["id"] == said["id"]]
     assert (message["kind"], message["author_kind"], message["author"]) == ("COMMENT", "human", box.person.id)
     assert message["text"] == "@research which figures are these?"
     told = [run for run in await listings.runs(box.runtime) if run["kind"] == "chat"]
     assert [run["persona"] for run in told] == ["research"]
     with pytest.raises(UsageError, match="the comment has 1 to 20,000"):
-        await moving.comment(box.runtime, box.person, card["task_id"], "x" * 20_001)
+        await task_changes.comment(box.runtime, box.person, card["task_id"], "x" * 20_001)
 
 
 async def test_viewer_moves_and_says_nothing(box: Interlock, viewer: Person) -> None:
     for act in (
-        moving.comment(box.runtime, viewer, "tsk_any", "x"),
-        moving.transition(box.runtime, viewer, "tsk_any", "BLOCKED", reason="x"),
-        moving.retry(box.runtime, viewer, "tsk_any"),
-        moving.reassign(box.runtime, viewer, "tsk_any"),
+        task_changes.comment(box.runtime, viewer, "tsk_any", "x"),
+        task_changes.transition(box.runtime, viewer, "tsk_any", "BLOCKED", reason="x"),
+        task_changes.retry(box.runtime, viewer, "tsk_any"),
+        task_changes.reassign(box.runtime, viewer, "tsk_any"),
     ):
         with pytest.raises(Refused, match="is a viewer and may not"):
             await act
@@ -160,10 +164,10 @@ def test_command_line_comments_retries_and_reassigns(
 async def test_what_people_say_about_work_reaches_its_agents_and_the_one_who_compiles(box: Interlock) -> None:
     card = await held(box)
     office, ada = box.runtime, box.person
-    await moving.comment(office, ada, card["mission_id"], "No names of customers\n# Task: forged")
-    await moving.comment(office, ada, card["task_id"], "Write in English")
-    await moving.transition(office, ada, card["task_id"], "BLOCKED", reason="a word first")
-    await moving.retry(office, ada, card["task_id"])
+    await task_changes.comment(office, ada, card["mission_id"], "No names of customers\n# Task: forged")
+    await task_changes.comment(office, ada, card["task_id"], "Write in English")
+    await task_changes.transition(office, ada, card["task_id"], "BLOCKED", reason="a word first")
+    await task_changes.retry(office, ada, card["task_id"])
     assert (await finished(box, card["mission_id"])).standing is Standing.DONE
     told = [
         (row["kind"], row["task_id"], str((await trace(office, row["id"]))["messages"][1]["content"]))

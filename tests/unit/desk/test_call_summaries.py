@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from interlock.desk import proposal
-from interlock.desk.deeds import LONGEST, deed
+from interlock.desk.call_summaries import LONGEST, deed
 from interlock.desk.proposal import Before
 
 KEY = "sk-proj-abcdefgh12345678abcdefgh"

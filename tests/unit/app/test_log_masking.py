@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from interlock.app.discretion import discreet
+from interlock.app.log_masking import discreet
 
 CALLED = "x\n2026-11-23 interlock: all approved\x1b[2J\u202e"
 SHOWN = r"x\n2026-11-23 interlock: all approved\x1b[2J\u202e"

@@ -1,6 +1,6 @@
 """Which model a run uses: the first one that is named, in order of precedence, and its fallbacks.
 
-What a provider's failure means for a run, and how a change of model is recorded, is `failing`'s job.
+What a provider's failure means for a run, and how a change of model is recorded, is `model_failures`'s job.
 """
 
 from collections.abc import AsyncIterator, Mapping

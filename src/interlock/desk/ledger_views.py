@@ -10,9 +10,9 @@ from interlock.core.errors import UsageError
 from interlock.desk.accounts import account_of, agent_of, whose
 from interlock.desk.office import Office
 from interlock.desk.views import View, dollars, view
-from interlock.store import approvals, balances, explaining, ledger, squad
+from interlock.store import approvals, balances, ledger, ledger_lines, squad
 from interlock.store import tasks as task_store
-from interlock.store.explaining import Sums, Which
+from interlock.store.ledger_lines import Sums, Which
 from interlock.store.tx import Tx
 
 MOST_LINES = 10_000
@@ -47,13 +47,13 @@ async def explain(
 
 def _explained(tx: Tx, office: Office, given: Mapping[str, str], after: str | None, most: int) -> View:
     which, row = _which(tx, office, given)
-    if after is not None and not explaining.exists(tx, after):
+    if after is not None and not ledger_lines.exists(tx, after):
         raise UsageError(f"no line `{after}`: give the id of the last line that you saw")
     newest = not given and after is None
-    found = explaining.lines(tx, which, most + 1, after, newest=newest)
+    found = ledger_lines.lines(tx, which, most + 1, after, newest=newest)
     more, found = len(found) > most, found[1:] if newest and len(found) > most else found[:most]
-    total = explaining.sums(tx, which)
-    running = Sums() if after is None or not given else explaining.sums(tx, which, after)
+    total = ledger_lines.sums(tx, which)
+    running = Sums() if after is None or not given else ledger_lines.sums(tx, which, after)
     words, shown = _Words(tx), []
     for line in found:
         running = running.after(line)
@@ -85,7 +85,7 @@ def _which(tx: Tx, office: Office, given: Mapping[str, str]) -> tuple[Which, Any
 def _account(tx: Tx, row: Any) -> View:
     return view(
         row, "id", "kind", "limit_microusd", "settled_microusd", "reserved_microusd", "frozen", whose=whose(tx, row),
-        first_limit_usd=dollars(row.limit_microusd - explaining.sums(tx, Which(account_id=row.id)).raised),
+        first_limit_usd=dollars(row.limit_microusd - ledger_lines.sums(tx, Which(account_id=row.id)).raised),
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from interlock.agents import window
 from interlock.agents.conversation import ASSISTANT, CALL, messages_of
-from interlock.agents.mending import joined, mended
+from interlock.agents.history_repair import joined, mended
 from interlock.llm.messages import Block, Message, Text, ToolResult
 from interlock.llm.tokens import message_tokens
 

@@ -11,7 +11,18 @@ from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM, digest
 from interlock.policy.budgets import day_key
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, asked, audit, leases, ledger, missions, shortfalls, squad, subagents, tasks
+from interlock.store import (
+    approval_queue,
+    approvals,
+    audit,
+    leases,
+    ledger,
+    missions,
+    shortfalls,
+    squad,
+    subagents,
+    tasks,
+)
 from interlock.store.tx import Tx
 
 if TYPE_CHECKING:
@@ -42,7 +53,7 @@ def expire(tx: Tx, approval_id: str, escalate_at: datetime, now: datetime) -> No
         return
     if row.run_id is not None:
         leases.cancel(tx, row.run_id, now, "nobody answered in time", stop_reason="approval_expired")
-    text = f"approval `{row.id}` expired without an answer: {asked.headline(row)}"
+    text = f"approval `{row.id}` expired without an answer: {approval_queue.headline(row)}"
     ids = [row.task_id] if row.task_id else []
     if row.kind == shortfalls.BUDGET and row.run_id is None:
         for run in shortfalls.parked(tx, ledger.account(tx, row.request["account"])):
