@@ -56,6 +56,7 @@ _ATTACKS = frozenset(
     "patator "
     "crackmapexec netexec impacket secretsdump mimikatz mimipenguin pypykatz keylogger "
     "ransomware cryptominer xmrig slowloris goldeneye loic phishery evilginx exploit exploits shellcode backdoor "
+    "linenum autosuid gsecdump sharphound adfind rubeus phant0m akagi "
     "rootkit botnet bruteforce ddos stealer jwt_tool padbuster smuggler".split()
 )
 """Names of attack tools, and of scripts that work like them."""
@@ -132,6 +133,19 @@ def _is_input(arg: str, before: str) -> bool:
         return _STREAM.match(arg) is not None
     found = _FILE_AND_VALUE.match(arg)
     return found is not None and _STREAM.match(arg, found.end()) is not None
+
+
+def read_from(words: Sequence[str], source: Command | None) -> str:
+    """The file from which `xargs` reads what it appends: its option's, or one that `cat` feeds to it; else empty."""
+    for at, word in enumerate(words[1:], 1):
+        if word in ("-a", "--arg-file", "--arg-file="):
+            return words[at + 1] if at + 1 < len(words) else ""
+        if word.startswith(("--arg-file=", "-a")):
+            return word.partition("=")[2] or word[2:]
+        if not word.startswith("-"):
+            break
+    fed = source.words if source is not None else ()
+    return fed[1] if fed[:1] == ("cat",) and len(fed) == 2 else ""
 
 
 def judge_found_elsewhere(words: Sequence[str], source: Command | None, script: "Script") -> None:

@@ -15,12 +15,12 @@ from interlock.policy import (
     commands,
     options,
     python_computing,
+    read_only_commands,
     sed,
     shell,
     shell_options,
     sql,
     status_commands,
-    windows,
 )
 from interlock.policy import services as s
 from interlock.policy.calls import Call
@@ -54,40 +54,6 @@ _BESIDE = frozenset(
     "description explanation justification reason thought security_risk is_input blocking session session_id title "
     "background is_background isBackground run_in_background requires_approval".split()
 )
-_LOOKS = (
-    frozenset(
-        """
-    ls dir tree pwd cd pushd popd dirs cat tac head tail less more nl wc cut paste join comm column fold expand
-    unexpand tr rev grep egrep fgrep zgrep rg ag ack locate basename dirname realpath readlink stat du df free
-    uptime uname hostname whoami id groups who w date cal echo printf seq expr test [ [[ true false : type which
-    whereis return exit shift let bc last lspci lsusb sleep
-    diff diff3 cmp sdiff colordiff md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum
-    sum od hexdump hd strings jq ps pgrep pidof pstree lscpu lsblk lsmem lsof vmstat nproc arch tty locale zcat
-    bzcat xzcat zipinfo getconf man help whatis apropos netstat ss for do then break continue read lsmod modinfo
-    lsb_release nm objdump readelf size getent journalctl dpkg-query
-    """.split()
-    )
-    | windows.CMDLETS
-    | windows.PROGRAMS
-)
-_GIT = frozenset(
-    "status log diff show blame rev-parse rev-list ls-files ls-tree cat-file grep describe shortlog name-rev "
-    "merge-base for-each-ref show-ref diff-tree diff-index diff-files whatchanged annotate count-objects cherry "
-    "range-diff help version check-ignore check-attr verify-commit verify-tag show-branch".split()
-)
-_GIT_ASKED = re.compile(
-    r"branch(?: (?:-[avr]+|--list|--all|--show-current|--contains|--merged|--no-merged|[\w./*-]+(?<=\*)))*|"
-    r"tag(?: (?:-l|--list|-n\d*|--sort=\S+|[\w.*]*\*[\w.*]*))*|remote(?: -v| show \w+| get-url \w+)?|stash "
-    r"list|reflog(?: show)?|"
-    r"config (?:--get|--list|-l|--get-all|get|list)(?: [\w.-]+)?|worktree list|submodule status|notes show"
-)
-_ASKS = re.compile(
-    r"(?:python[\d.]*|node|npm|pip[\d.]*|ruby|java|go|cargo|rustc|gcc|make|cmake|git|docker|pytest|mypy|ruff|"
-    r"uv|poetry|yarn|pnpm)"
-    r" (?:--version|-V|-version|version)|pip[\d.]* (?:list|show|freeze)(?: [\w.-]+)*|npm (?:ls|list|view)(?: "
-    r"[\w@/.-]+)*|"
-    r"docker (?:ps|images|logs|inspect|version|info|top|port|history)(?: [\w@/.:=-]+)*"
-)
 _FILTERS = re.compile(r"-[nErsuz]+|--quiet|--silent|--regexp-extended")
 """Options of `sed` that only change what it prints."""
 _OWN_NAME = re.compile(r"[a-z_][a-z0-9_]*(?:\[[^\[\]]*\])?|IFS")
@@ -120,6 +86,9 @@ _TO_PROCESS = re.compile(
     r"\b[Ss]end(?:s|ing)? (?=(?:an? |the )?(?:empty|text|input|keys|keystrokes|control|signals?|ctrl)\b)"
 )
 """Input that is sent to a program running in a shell."""
+_STARTING = frozenset(("-x", "-X", "--exec", "--exec-batch"))
+_STATES = frozenset(("-c", "-e", "--command", "--execute"))
+"""Options of databases' shells that take a statement."""
 _QUIET = frozenset(("/dev/null", "1", "2"))
 
 
@@ -249,7 +218,7 @@ def _program_only_reads(words: tuple[str, ...]) -> bool:
         return False
     if name in _FILL_IN and any(options.raised_by(arg, "x") for arg in args):
         return False
-    if name in _LOOKS:
+    if name in read_only_commands.LOOKS:
         return not (name in _WITH_OUTPUT and any(_WRITES.match(arg) for arg in args))
     if name in _DECLARES:
         return all(_DECLARED.fullmatch(arg) for arg in args)
@@ -257,9 +226,9 @@ def _program_only_reads(words: tuple[str, ...]) -> bool:
         return judged(args)
     line = " ".join((name, *args))
     return (
-        _ASKS.fullmatch(line) is not None
+        read_only_commands.ASKS.fullmatch(line) is not None
         or status_commands.only_reports(name, args)
-        or (s.knows(name) and s.reads(name, args))
+        or ((s.knows(name) or name not in read_only_commands.TABLED) and s.unknown_only_reports(name, args))
     )
 
 
@@ -280,6 +249,31 @@ def _find_only_reads(args: Sequence[str]) -> bool:
 
 def _sort_only_reads(args: Sequence[str]) -> bool:
     return not any(_WRITES.match(arg) for arg in args)
+
+
+def _tar_only_reads(args: Sequence[str]) -> bool:
+    """Whether an archive's contents are only listed: `tar tzf`, `unzip -l`."""
+    first = args[0] if args else ""
+    return re.fullmatch(r"-?[tzjJvfa]*t[tzjJvfa]*|--list|-[lvZ]+", first) is not None and _sort_only_reads(args[1:])
+
+
+def _fd_only_reads(args: Sequence[str]) -> bool:
+    """Whether `fd` starts only programs that read."""
+    at = next((at for at, arg in enumerate(args) if arg.startswith(("-x", "-X", "--exec"))), None)
+    return at is None or (
+        args[at] in _STARTING and not _starts_shell(args[at + 1 :]) and _program_only_reads(tuple(args[at + 1 :]))
+    )
+
+
+def _database_only_reads(args: Sequence[str]) -> bool:
+    """Whether a database's shell is given statements that certainly read."""
+    given = [after for before, after in itertools.pairwise(args) if before in _STATES]
+    given += [arg for arg in args[1:] if " " in arg and arg not in given]
+    if args and (args[-1] in ("-l", "--list") or read_only_commands.META.fullmatch(args[-1])):
+        return not given or given == [args[-1]]
+    if any(arg.startswith(("-f", "--file", "-o", "--output", "-L", "--log")) for arg in args):
+        return False
+    return bool(given) and all(read_only_commands.META.fullmatch(each) or not sql.judge(each) for each in given)
 
 
 def _uniq_only_reads(args: Sequence[str]) -> bool:
@@ -340,7 +334,7 @@ def _git_only_reads(words: Sequence[str]) -> bool:
         del args[: 2 if args[0] == "-C" else 1]
     if not args or any(arg.startswith(("--output", "-o")) for arg in args):
         return False
-    return args[0] in _GIT or _GIT_ASKED.fullmatch(" ".join(args)) is not None
+    return args[0] in read_only_commands.GIT or read_only_commands.GIT_ASKED.fullmatch(" ".join(args)) is not None
 
 
 def _wrapped_program(name: str, args: list[str]) -> list[str]:
@@ -370,6 +364,10 @@ def _starts_shell(words: Sequence[str]) -> bool:
 
 _JUDGED: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "find": _find_only_reads, "sort": _sort_only_reads, "uniq": _uniq_only_reads, "sed": _sed_only_reads,
+    "shuf": _sort_only_reads, "expand": _uniq_only_reads, "unexpand": _uniq_only_reads, "cloc": _sort_only_reads,
+    "scc": _sort_only_reads, "tokei": _sort_only_reads, "tar": _tar_only_reads, "unzip": _tar_only_reads,
+    "fd": _fd_only_reads, "fdfind": _fd_only_reads,
+    **dict.fromkeys(("psql", "mysql", "mariadb", "sqlite3", "duckdb"), _database_only_reads),
     "awk": _awk_only_reads, "gawk": _awk_only_reads, "git": _git_only_reads, "file": _file_only_reads,
     "mapfile": _mapfile_only_reads, "readarray": _mapfile_only_reads, "set": _set_only_reads,
     "command": _asks_for_program, "xargs": _xargs_only_reads, "env": _env_only_reads, "timeout": _wrapped("timeout"),

@@ -23,6 +23,7 @@ from interlock.policy import (
     shell,
     shell_options,
     status_commands,
+    windows,
 )
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold, is_turned
@@ -91,6 +92,7 @@ def _script(text: str, report: "Script", depth: int) -> None:
         report.add(kinds.HIDDEN)
         if depth > DEEPEST:
             return
+    text = windows.evaluated(text)
     for reading in (text, text.replace("\\\n", "")) if "\\\n" in text else (text,):
         try:
             found = shell.commands(reading)
@@ -145,16 +147,17 @@ def _run(command: Command, words: Sequence[str], report: "Script", depth: int) -
     for _ in range(12):
         if not words:
             return
-        if UNKNOWN in words[0] or (_SUSPECT_GLOB.search(words[0]) and words[0] not in ("[", "[[")):
+        globbed = _SUSPECT_GLOB.search(words[0]) and words[0] not in ("[", "[[") and not windows.filters(words)
+        if UNKNOWN in words[0] or globbed:
             report.add(kinds.HIDDEN)
             return
         name, standard = programs.name_of(words[0])
         if name in programs.WRAPPERS and (standard or name in ("busybox", "npx")):
             if name in programs.AS_ANOTHER:
                 report.add(by(kinds.ACCESS, name))
-            words = _wrapped_command(name, words[1:], report, depth)
+            given, words = words, _wrapped_command(name, words[1:], report, depth)
             if name in ("xargs", "parallel"):
-                words = _with_appended_input(name, words, command, report)
+                words = _with_input(name, words, command, report, build_targets.read_from(given, command.fed_by))
             continue
         break
     else:
@@ -163,9 +166,12 @@ def _run(command: Command, words: Sequence[str], report: "Script", depth: int) -
     _program(name, standard, words, command, report, depth)
 
 
-def _with_appended_input(name: str, words: Sequence[str], command: Command, report: "Script") -> Sequence[str]:
-    """The words of a program that `xargs` or `parallel` starts, with the input they append, where it is known."""
+def _with_input(name: str, words: Sequence[str], command: Command, report: "Script", at: str) -> Sequence[str]:
+    """The words of a program that `xargs` or `parallel` starts, with the input that they append."""
     fed = command.text_in if command.text_in is not None else output_of(command.fed_by) if command.fed_by else None
+    if at:
+        fed = report.written.get(paths.plain(at), fed)
+        report.touches(("", at, *(fed or "").split()[:50]))
     if command.fed_by is not None and command.fed_by.words[:1] and command.fed_by.words[0] in DECODERS:
         report.add(kinds.HIDDEN)
     if not words:
@@ -198,7 +204,7 @@ def _wrapped_command(name: str, words: Sequence[str], report: "Script", depth: i
         if name == "env" and word.startswith(("-S", "--split-string")):
             report.add(kinds.HIDDEN)
             return ()
-        if name == "command" and word in ("-v", "-V"):
+        if (name == "command" and word in ("-v", "-V")) or (name == "time" and word.lower() == "/t"):
             return ()
         if name == "direnv" and word == "exec":
             return rest[2:]
@@ -247,6 +253,8 @@ def _wrapped_command(name: str, words: Sequence[str], report: "Script", depth: i
 def _program(name: str, standard: bool, words: Sequence[str], command: Command, report: "Script", depth: int) -> None:
     args = words[1:]
     report.add(*options.judge(name, args))
+    for inner in windows.blocks(args) if name in windows.BLOCKS else ():
+        report.run(command, inner, depth + 1)
     if exhaustion.fills_disk(name, args, command):
         report.add(by(kinds.DESTROYS, name))
     if name in _EVALUATING and any("[" in word and ("$(" in word or "`" in word) for word in args):
@@ -259,7 +267,7 @@ def _program(name: str, standard: bool, words: Sequence[str], command: Command, 
         special(args, command, report, depth)
         return
     if (sure := programs.SURE.get(name)) is not None:
-        if len(args) == 1 and args[0] in program_rules.ASKS:
+        if (len(args) == 1 and args[0] in program_rules.ASKS) or ("-" in name and windows.only_tries(args)):
             return
         if services.knows(name) and services.reads(name, args):
             report.add(by(kinds.READS_ELSEWHERE, name))
@@ -373,6 +381,9 @@ def _interpreter(name: str, args: Sequence[str], command: Command, report: "Scri
         rest = [arg for arg in rest if not arg.startswith("-")]
         if not rest:
             return
+    if name == "bun" and rest[:1] == ["exec"]:
+        _script(rest[1] if len(rest) > 1 else UNKNOWN, report, depth + 1)
+        return
     if rest and rest[0] not in ("-", "/dev/stdin"):
         if program_rules.REMOTE.match(rest[0]):
             report.add(kinds.LEAVES)

@@ -14,9 +14,10 @@ LARGEST = 2_000_000_000
 """The most characters or items that may be made at once."""
 _LOOP = re.compile(
     r"\b(?:while\s+(?:true|:|1|\[\s*1\s*\]|\(\(\s*1\s*\)\)|\[\[?\s*true\s*\]\]?)|until\s+false|for\s*\(\(\s*;\s*;\s*\)\))"
-    r"\s*;?\s*do\b(?P<body>.{0,2000}?)[;&\n]\s*done\b",
+    r"\s*;?\s*do\b(?P<body>.{0,2000}?[;&\n])\s*done\b",
     re.DOTALL,
 )
+_BACKGROUND = re.compile(r"[^;&|\n]*(?<![&>])&(?![&>])")
 _TIMES = re.compile(
     r"\bfor\s+\w{1,40}\s+in\s+(?:\{\d+\.\.|\$\(\s*seq\s+(?:\d+\s+)*?)(?P<last>\d{5,12})\s*[)}]\s*;?\s*do\b"
     r"(?P<body>.{0,2000}?[;&\n])\s*done\b",
@@ -60,7 +61,12 @@ def loops_forever(text: str, found: Iterable[Command]) -> bool:
         return True
     if not any(command.words in (("true",), (":",), ("false",)) for command in found) and "((" not in text:
         return False
-    return any(not _PAUSES.search(each["body"]) for each in _LOOP.finditer(text))
+    return any(not _PAUSES.search(_awaited(each["body"])) for each in _LOOP.finditer(text))
+
+
+def _awaited(body: str) -> str:
+    """The commands in a loop's body that it waits for: not those in the background."""
+    return _BACKGROUND.sub(";", body)
 
 
 def fills_disk(name: str, args: Sequence[str], command: Command) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from interlock.policy import kinds, paths
+from interlock.policy import kinds, paths, programs
 from interlock.policy.kinds import by
 from interlock.policy.shell import UNKNOWN, Command
 
@@ -81,6 +81,8 @@ def _valgrind(args: Sequence[str], command: Command, script: "Script", depth: in
         script.run(command, rest, depth + 1)
 
 
+_APPENDING = frozenset(("-x", "--exec", "-X", "--exec-batch"))
+"""Options after which results are appended to the command line."""
 _RSYNC = re.compile(
     r"-[avzrlptgoDHAXSchnPiuqx0WRdkLKEIJOU8]+|--(?:archive|verbose|compress|recursive|links|perms|times|group|"
     r"owner|devices|"
@@ -121,7 +123,42 @@ def _rsync(args: Sequence[str], command: Command, script: "Script", depth: int) 
             script.written[paths.plain(target)] = None
 
 
+def _find(args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
+    for number, arg in enumerate(args):
+        if arg == "-delete":
+            script.add(by(kinds.DESTROYS, "find"))
+        elif arg.startswith(("-fprint", "-fls")) and number + 1 < len(args):
+            script.writes(args[number + 1])
+        elif arg in ("-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch"):
+            inner = list(args[number + 1 :])
+            end = next((at for at, word in enumerate(inner) if word in (";", "+")), len(inner))
+            root = next((word for word in args[:1] if not word.startswith("-")), ".")
+            inner = inner[:end]
+            if arg not in _APPENDING or any("{}" in word for word in inner):
+                place = UNKNOWN if _starts_what_it_finds(inner) else f"{root}/found"
+            else:
+                inner, place = [*inner, "{}"], UNKNOWN if _starts_what_it_finds(inner) else f"{root}/found"
+            found = [UNKNOWN if "{}" in word and not at else word.replace("{}", place)
+                     for at, word in enumerate(inner)]  # fmt: skip
+            script.run(command, found or [UNKNOWN], depth + 1)
+            script.touches(args)
+
+
+def _starts_what_it_finds(words: Sequence[str]) -> bool:
+    """Whether a shell or an interpreter would execute each file found, rather than only check its syntax."""
+    rest = list(words)
+    while rest and programs.name_of(rest[0])[0] in programs.WRAPPERS:
+        rest = list(itertools.dropwhile(lambda word: word.startswith("-") or "=" in word, rest[1:]))
+    if not rest or rest[0] == "{}":
+        return len(rest) < len(words) or not words
+    words = rest
+    name = words[0].rpartition("/")[2].rstrip("0123456789.")
+    checks = "-n" if name in programs.SHELLS else {"php": "-l", "python": "-m"}.get(name, "")
+    return (name in programs.SHELLS or name in programs.INTERPRETERS) and checks not in words[1:2]
+
+
 STARTERS: Mapping[str, Callable[[Sequence[str], Command, "Script", int], None]] = {
+    **dict.fromkeys(("find", "gfind", "bfs", "fd", "fdfind"), _find),
     "cmake": _cmake, "hyperfine": _scripts, "coverage": _coverage, "interlock": _interlock,
     "valgrind": _valgrind, "perf": _valgrind, "rsync": _rsync,
     **dict.fromkeys(("vi", "vim", "nvim", "emacs", "nano", "pico", "micro", "helix", "code", "subl"), _editor),

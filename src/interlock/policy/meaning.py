@@ -10,11 +10,11 @@ from typing import Any
 from interlock.policy import (
     amounts,
     argument_names,
+    argv,
     commands,
     injections,
     kinds,
     languages,
-    options,
     other_code,
     paths,
     recipients,
@@ -50,7 +50,6 @@ _SPOKEN = Content.PROSE | Content.COMMAND | Content.CODE | Content.SQL | Content
 """Arguments whose text is judged by its own rules; any other text is a plain value."""
 _PLAINLY = (Content.NOTHING, Content.SOUGHT)
 _ORDERS = Content.PROSE | Content.COMMAND | Content.CODE | Content.SQL | Content.RUN
-_GIVEN = ("args", "arguments", "argv", "params", "parameters")
 _WRITE_METHODS = frozenset("POST PUT PATCH DELETE CONNECT TRACE MKCOL MOVE COPY PROPPATCH LOCK PURGE".split())
 _INSIDE = frozenset(
     "ask_operator do_nothing get_event get_goal get_task list_events list_goals list_tasks memory_get "
@@ -182,7 +181,7 @@ class _Judgement:
         if everything & Content.ASIDE and not self.builtin:
             self.add(side_effects.judge(self.tool, args, reads=self.reads))
         if (everything & Content.COMMAND or self.program) and not self.settled:
-            self._started(args)
+            self.add(argv.findings_in_program(args, self.program, of_shell=bool(self.kind & ToolKind.SHELL)))
         if everything & (Content.METHOD | Content.BODY | Content.HEADERS) and not self.settled:
             self._http(args, everything)
         if "name" in args and not (self.reads or self.builtin):
@@ -194,31 +193,9 @@ class _Judgement:
     def _called(self, args: Mapping[str, Any]) -> None:
         """Judges a nested tool call in the arguments: a tool's name and its arguments."""
         name = args["name"]
-        is_call = isinstance(name, str) and any(isinstance(args.get(key), Mapping) for key in (*_GIVEN, "input"))
+        is_call = isinstance(name, str) and any(isinstance(args.get(key), Mapping) for key in (*argv.GIVEN, "input"))
         if is_call and (verbs.asks_for_act(name) or verbs.asks_for_deed(name)):
             self.add((kinds.ACTS,))
-
-    def _started(self, args: Mapping[str, Any]) -> None:
-        """Judges a program, its arguments and its environment in separate arguments, as MCP settings have them."""
-        words: list[str] = []
-        for key, value in args.items():
-            if argument_names.content_of(key) & Content.COMMAND and isinstance(value, str) and value and not words:
-                words.append(value)
-        given = next((args[key] for key in _GIVEN if key in args), ())
-        if self.program and not words:
-            words.append(self.program)
-        if isinstance(given, str):
-            given = given.split()
-        if words and isinstance(given, (list, tuple)) and given and not any(sign in words[0] for sign in "\n;|&"):
-            rest = [each for each in given[:1000] if isinstance(each, str)]
-            found = commands.judge_words([*words[0].split(), *rest])
-            if not self.kind & ToolKind.SHELL and kinds.UNKNOWN_PROGRAM in commands.judge_words([words[0]]):
-                found = tuple(each for each in found if each is not kinds.UNKNOWN_PROGRAM)
-            self.add(found)
-        variables = args.get("env")
-        if words and isinstance(variables, Mapping):
-            for name, value in list(variables.items())[:100]:
-                self.add(options.raised_by(str(name), str(value)))
 
     def _argument(self, key: str, value: Any, what: int, args: Mapping[str, Any]) -> None:
         if what & Content.PEOPLE and not (self.reads or argument_names.looks_up(self.tool, self.description, key)):
@@ -231,6 +208,9 @@ class _Judgement:
             for words in lists(value):
                 self._words(key, words)
             return
+        if not (isinstance(value, str) or self.builtin or self.settled) and isinstance(value, (list, tuple)):
+            for words in filter(argv.may_run, lists(value)) if key not in argv.GIVEN else lists(value):
+                self.add(argv.findings_in_list(key, words))
         for text in found:
             self._text(key, text, what, args)
 

@@ -13,6 +13,8 @@ from interlock.policy.kinds import ACCESS, DESTROYS, HIDDEN, LEAVES, OUTSIDE_WOR
 
 _HIDDEN: Mapping[str, str] = {
     "rake": r"-[peE]|--execute",
+    "cowsay cowthink": r"[\w.-]*/[\w./-]+$",
+    "gem": r"--file|--config-file",
     "rg": r"--(?:pre|hostname-bin)(?:=|$)",
     "man apropos whatis": r"-[A-Za-z]*[PH]|--pager|--html|--browser",
     "less more most zless zmore": r"\+.*[!|]|-[ko]|--lesskey|--log-file",
@@ -66,7 +68,7 @@ _HIDDEN: Mapping[str, str] = {
     "dnf yum dnf4 dnf5 tdnf": r"--setopt|--enableplugin|--config|-c$",
     "aws": r"--(?:endpoint|no-verify|ca-bundle|cli-input)",
     "gh glab": r"--(?:web|hostname|clone)|-w$",
-    "terraform tofu": r"-(?:plugin-dir|chdir=/|out|destroy)",
+    "terraform tofu": r"-(?:plugin-dir|chdir=/|destroy|out=?(?:[/~]|\.\.))",
     "xargs": r"--process-slot-var",
     "strace ltrace": r"(?:-o)?\|",
     "psql": r"(?:-o|--output=?)?\s*\||-[fvX]|--(?:file|set|variable)",
@@ -90,7 +92,7 @@ _LEAVES: Mapping[str, str] = {
     "conftest": r"push$|pull$|-u$|--update",
     "resolvectl": r"query$|service$|openpgp$|tlsa$",
     "chronyc": r"-h",
-    "systemctl": r"-H|--host",
+    "systemctl loginctl timedatectl localectl hostnamectl": r"-H|--host",
     "ogrinfo gdalinfo": r"(?:PG|MYSQL|MSSQL|ODBC|OCI|WFS|WMS|WCS|HTTP)\w*:|.*/vsi(?:curl|s3|gs|az|adls|oss|swift|hdfs)",
     "xml xmlstarlet": r"--net",
     "checkov": r"--(?:external-checks-git|bc-api|repo-id|support|prisma)|-s$",
@@ -106,6 +108,7 @@ _LEAVES: Mapping[str, str] = {
     "gs ghostscript exiftool": r"https?:",
 }
 _DESTROYS: Mapping[str, str] = {
+    "conda mamba micromamba": r"remove$",
     "tar": r"--rem|--unlink|--recursive-u|--delete",
     "zip": r"-[A-Za-z]*[md]|--move|--delete",
     "7z 7za": r"-sdel|d$",

@@ -21,7 +21,8 @@ _FOLDERS = (
     "application_support/google/chrome application_support/firefox application_support/bravesoftware .subversion/auth "
     ".filezilla .config/filezilla .remmina .config/remmina .local/share/remmina .purple .m2/settings.xml "
     ".gradle/gradle.properties .composer/auth.json .config/composer/auth.json .codex/auth.json .cursor/mcp.json "
-    "claude/claude_desktop_config.json kubernetes.io/serviceaccount"
+    "claude/claude_desktop_config.json kubernetes.io/serviceaccount system32/config microsoft/credentials "
+    "microsoft/protect microsoft/vault"
 ).split()
 _SECRET_FOLDERS = re.compile(f"/(?:{'|'.join(re.escape(each).replace('_', '[_ ]') for each in _FOLDERS)})/")
 _SECRET_NAMES = frozenset(
@@ -34,7 +35,8 @@ _SECRET_NAMES = frozenset(
     "secret.txt passwords.txt passwords.csv password.txt passwords.json tokens.json terraform.tfstate "
     "kubeconfig .bash_history .zsh_history .mysql_history .psql_history .python_history .sh_history "
     ".fish_history .rediscli_history kcore .terraformrc .condarc .claude.json wp-config.php localsettings.php "
-    "unattend.xml application_default_credentials.json .credentials.json credentials.toml .wgetrc .fetchmailrc "
+    "unattend.xml unattended.xml sysprep.inf consolehost_history.txt "
+    "application_default_credentials.json .credentials.json credentials.toml .wgetrc .fetchmailrc "
     ".msmtprc "
     ".esmtprc .muttrc cookies.binarycookies".split()
 ) | {"login data", "login data for account"}
@@ -82,7 +84,7 @@ _STARTS = re.compile(
 _SYSTEM_READS = re.compile(
     r"^/(?:etc/(?!(?:os-release|lsb-release|debian_version|hostname|timezone|localtime|mime\.types|issue|shells|locale\.\w+|"
     r"alternatives/.*|debian_version)$).|root(?:/|$)|boot/|var/(?:log|spool|mail|backups|lib/(?:docker|kubelet|mysql|postgresql))/|sys/(?:kernel|firmware)|"
-    r"proc/(?!(?:cpuinfo|meminfo|version|uptime|loadavg|stat|filesystems|mounts|partitions|self/(?:status|stat))$).)|"
+    r"(?:var/)?run/[\w./-]*\.sock$|proc/(?!(?:cpuinfo|meminfo|version|uptime|loadavg|stat|filesystems|mounts|partitions|self/(?:status|stat))$).)|"
     r"^(?:[a-z]:)?/(?:windows|winnt|inetpub|boot\.ini|program files[^/]*|users/[^/]+/(?:appdata|ntuser))"
 )
 _HOME = re.compile(r"~\w*|\$\{?home\}?|/(?:home|users)(?:/[^/]+)?|/root|/")
@@ -94,8 +96,8 @@ _RAW = re.compile(
 """Devices, and Windows locations by variable."""
 _ORDINARY = re.compile(r"(?:[a-z0-9_-]+/){0,8}[a-z0-9_-]+\.(?:md|txt|csv|html|py|js|ts|rst)")
 _TELLING = re.compile(
-    r"a(?:gents|rchitecture|uthorized|ppveyor|zure)|b(?:ootstrap|itbucket|ase-passwd|rave)|c(?:hrome|laude|ookies|opilot|redential|ron|ursor|ustom)|etc|"
-    r"firefox|gemini|heartbeat|key|logins|m(?:cp|emory)|p(?:am|assw|ersona|olicy|rices)|run/|s(?:ecret|hadow|oul|sl|udo)|"
+    r"a(?:gents|rchitecture|uthorized|ppveyor|zure)|b(?:ootstrap|itbucket|ase-passwd|rave)|c(?:hrome|laude|onsole|ookies|opilot|redential|ron|ursor|ustom)|etc|"
+    r"firefox|gemini|heartbeat|key|logins|m(?:cp|emory|icrosoft)|p(?:am|assw|ersona|olicy|rices)|run/|s(?:ecret|hadow|oul|sl|udo|ystem32)|"
     r"t(?:oken|ools)|user|w(?:allet|indsurf|orkflow)|0x"
 )
 """What gives a path a meaning; a path of the `_ORDINARY` form without any of it has none."""
@@ -157,6 +159,8 @@ def touches_secret(path: str) -> bool:
     name = text.rsplit("/", 1)[-1].rstrip(". ")
     if name.endswith((".pub", ".py")):
         return False
+    if text.endswith(".git/config"):
+        return True
     if name in _SECRET_NAMES or text in _SECRET_WHOLE or _PROC.match(text) or _DOTENV.fullmatch(name):
         return True
     if (_CALLED_SECRET.fullmatch(name) and not text.isidentifier()) or (

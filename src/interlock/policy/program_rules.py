@@ -25,8 +25,6 @@ _RUNNING_OPTIONS = (
     "--to-command", "--checkpoint-action", "--use-compress", "--compress-prog", "--rsh", "-TT",
     "--unzip-command", "--pre",
 )  # fmt: skip
-_APPENDING = frozenset(("-x", "--exec", "-X", "--exec-batch"))
-"""Options after which results are appended to the command line."""
 _ODD = frozenset("xml xmlstarlet m4 dc rename prename perl-rename file-rename split yq envsubst".split())
 _PS_SHOWS_VARIABLES = re.compile(r"[axuwjlrg]*e[axuwjlrg]*")
 _STARTS_BARE = frozenset("tmux screen nginx apachectl apache2ctl httpd apache2".split())
@@ -162,34 +160,6 @@ def _file_writer(name: str, args: Sequence[str], script: "Script") -> None:
             script.written[paths.plain(target)] = None
     if name == "mv" and len(named) > 1 and named[-1] == "/dev/null":
         script.add(by(kinds.DESTROYS, name))
-
-
-def _find(args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
-    for number, arg in enumerate(args):
-        if arg == "-delete":
-            script.add(by(kinds.DESTROYS, "find"))
-        elif arg.startswith(("-fprint", "-fls")) and number + 1 < len(args):
-            script.writes(args[number + 1])
-        elif arg in ("-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch"):
-            inner = list(args[number + 1 :])
-            end = next((at for at, word in enumerate(inner) if word in (";", "+")), len(inner))
-            root = next((word for word in args[:1] if not word.startswith("-")), ".")
-            inner = inner[:end]
-            if arg not in _APPENDING or any("{}" in word for word in inner):
-                place = UNKNOWN if _starts_what_it_finds(inner) else f"{root}/found"
-            else:
-                inner, place = [*inner, "{}"], UNKNOWN if _starts_what_it_finds(inner) else f"{root}/found"
-            found = [UNKNOWN if "{}" in word and not at else word.replace("{}", place)
-                     for at, word in enumerate(inner)]  # fmt: skip
-            script.run(command, found or [UNKNOWN], depth + 1)
-            script.touches(args)
-
-
-def _starts_what_it_finds(words: Sequence[str]) -> bool:
-    """Whether a shell or an interpreter would execute each file found, rather than only check its syntax."""
-    name = words[0].rpartition("/")[2].rstrip("0123456789.") if words else ""
-    checks = "-n" if name in programs.SHELLS else {"php": "-l", "python": "-m"}.get(name, "")
-    return (name in programs.SHELLS or name in programs.INTERPRETERS) and checks not in words[1:2]
 
 
 def _eval(args: Sequence[str], command: Command, script: "Script", depth: int) -> None:
@@ -388,7 +358,6 @@ def subcommands(name: str, args: Sequence[str], command: Command, script: "Scrip
 
 _Special = Callable[[Sequence[str], Command, "Script", int], None]
 SPECIAL: Mapping[str, _Special] = {
-    "find": _find, "gfind": _find, "bfs": _find, "fd": _find, "fdfind": _find,
     "eval": _eval, "trap": _trap, "alias": _alias,
     "source": _source, ".": _source,
     "git": _git, "awk": _awk, "gawk": _awk, "mawk": _awk, "nawk": _awk, "sed": _sed, "gsed": _sed, "chmod": _chmod,

@@ -100,7 +100,9 @@ SURE: Mapping[str, Raised] = {
         "invoke-webrequest iwr invoke-restmethod irm start-bitstransfer certutil bitsadmin new-object "
         "send-mailmessage test-netconnection ldapsearch rpcclient snmpwalk rdesktop xfreerdp vncviewer "
         "openvpn wg wg-quick tailscale zerotier-cli tor torsocks proxychains proxychains4 curlftpfs "
-        "davfs2 mount.cifs wall write talk finger rsh rlogin rexec rcp".split(),
+        "davfs2 mount.cifs wall write talk finger rsh rlogin rexec rcp "
+        "plink pscp psftp winscp putty psexec psexec64 wmiexec smbexec evil-winrm winrs mstsc adfind "
+        "sharphound".split(),
         LEAVES,
     ),
     **dict.fromkeys(
@@ -129,6 +131,7 @@ SURE: Mapping[str, Raised] = {
     **dict.fromkeys(
         "printenv gpg gpg2 gpg-agent pass gopass op bw lpass vault secret-tool security keyring mimikatz "
         "john hashcat pwdump secretsdump.py unshadow chntpw samdump2 age rage sops ansible-vault "
+        "procdump procdump64 gsecdump lazagne pypykatz rubeus "
         "get-credential cmdkey keyctl keepassxc-cli credential xclip xsel pbpaste pbcopy".split(),
         READS_SECRETS,
     ),
@@ -153,6 +156,7 @@ WRAPPERS: Mapping[str, str] = {
     "flock": "wE", "then": "", "do": "", "else": "", "!": "", "doas": "uC", "sudo": "ughpCrtUD", "npx": "p", "bunx": "",
     "pnpx": "", "uvx": "", "dotenv": "f", "fakeroot": "", "faketime": "", "catchsegv": "", "rlwrap": "",
     "chronic": "", "ts": "", "firejail": "", "bwrap": "", "direnv": "", "caffeinate": "", "xvfb-run": "",
+    "arch": "",
     "entr": "", "dbus-run-session": "", "setarch": "", "linux64": "", "linux32": "", "i386": "", "x86_64": "",
 }  # fmt: skip
 """Programs that start the program in their arguments, with the letters of their short options that take a value."""

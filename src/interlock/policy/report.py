@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Self
 
-from interlock.policy import kinds, paths
+from interlock.policy import kinds, paths, windows
 from interlock.policy.calls import Raised
 from interlock.policy.printing import printed
 from interlock.policy.shell import UNKNOWN, Command
@@ -19,6 +19,13 @@ _STARTS = frozenset(
 )
 
 
+_GIVEN_FIRST = {
+    **dict.fromkeys(("jq", "yq"), re.compile(r"-\w*f\w*$|--from-file")),
+    **dict.fromkeys(
+        "grep egrep fgrep rg ag ack ugrep".split(), re.compile(r"-\w*[fe]\w*$|--(?:file|regexp|type-list)")
+    ),
+}
+"""Programs whose first operand is a program or a pattern, not a path; unless one of these options gives it."""
 _STREAM = re.compile(r"(?:[A-Za-z]:)?[^:]*\.\w{1,5}:[\w.-]+(?::\$DATA)?", re.IGNORECASE)
 """An NTFS alternate data stream, which directory listings do not show."""
 _SHARE = re.compile(r"(?<![\\\w.)\]])\\\\[A-Za-z0-9][\w.-]+\\[\w$]")
@@ -46,9 +53,11 @@ class Report:
             self.found.setdefault(each.rule, each)
 
     def check_shares(self, *texts: str) -> Self:
-        """Checks texts for UNC paths of other machines, which a POSIX parser would read differently."""
+        """Checks texts for UNC paths of other machines and for secrets, named in the Windows way."""
         if any("\\\\" in text and _SHARE.search(text) for text in texts):
             self.add(kinds.LEAVES)
+        if any(("\\" in text or ":" in text) and windows.reveals(text) for text in texts):
+            self.add(kinds.READS_SECRETS)
         return self
 
     def redirect(self, command: Command, operator: str, target: str) -> None:
@@ -78,9 +87,10 @@ class Report:
     def touches(self, words: Sequence[str]) -> None:
         """Judges the paths among a command's words; system paths that `find` only lists do not count."""
         lists = words[:1] in (("find",), ["find"]) and not _STARTS.intersection(words)
-        if words[:1] and words[0] in ("jq", "yq") and not _STARTS.intersection(words):
-            program = next((word for word in words[1:] if not word.startswith("-")), "")
-            words = (words[0], *(word for word in words[1:] if word is not program))
+        given = _GIVEN_FIRST.get(words[0]) if words else None
+        if given is not None and not any(given.match(word) for word in words):
+            program = next((at for at, word in enumerate(words) if at and not word.startswith("-")), len(words))
+            words = (*words[:program], *words[program + 1 :])
         for word in words[1:]:
             if len(word) > 512 or "\n" in word or word.count(" ") > 3:
                 continue

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from interlock.policy import programs
+from interlock.policy import programs, windows
 from interlock.policy.printing import UNKNOWN
 from interlock.policy.tool_definitions import words
 from interlock.policy.verbs import asks_for_act, asks_for_change
@@ -28,17 +28,23 @@ _READS: Mapping[str, frozenset[str]] = {
         "service~inspect node~ps node~inspect buildx~version stack~services trust~inspect machine~inspect machine~info "
         "node~list "
         "stack~list stack~ps secret~list config~list machine~list pod~ps pod~inspect pod~list",
-        "npm pnpm yarn bun": "view v show info outdated list ll la query search find s stars pkg~get cache~list "
+        "npm pnpm yarn bun": "find-dupes sbom stars hook~list access~list access~get view v show info "
+        "outdated list ll la query search find s stars pkg~get cache~list "
         "config~get "
         "config~list get whoami ping explain why fund help help-search bin prefix root doctor diff owner~list "
         "dist-tag~list "
         "team~list profile~get org~list licenses~list store~path store~status workspaces~list pm~list pm~bin pm~hash "
         "pm~cache",
-        "pip pip3 uv poetry conda mamba micromamba pdm": "config~get config~list config~debug index~versions "
+        "pip pip3 uv poetry conda mamba micromamba pdm": "cache~dir cache~list self~version self~show "
+        "debug~info debug~tags "
+        "compare doctor notices config~--list config~--show config~--describe package~--which package~--untracked "
+        "config~get config~list config~debug index~versions "
         "env~list env~info "
         "source~show python~list tool~list pip~list pip~show pip~freeze pip~check pip~tree list info search about "
         "repoquery",
-        "cargo rustup": "package~-l search info locate-project read-manifest pkgid audit deny outdated toolchain~list "
+        "cargo rustup": "package~-l package~--list owner~--list report~future-incompatibilities verify-project "
+        "msrv~list msrv~show override~list completions search info locate-project read-manifest pkgid audit "
+        "deny outdated toolchain~list "
         "target~list component~list check which show",
         "brew": "list info search outdated deps uses leaves config doctor desc log cat options formulae casks commands "
         "services~list tap-info bundle~list bundle~check home~- missing",
@@ -60,13 +66,15 @@ _READS: Mapping[str, frozenset[str]] = {
         "manifest",
         "systemctl": "list status show cat get-default is-active is-enabled is-failed is-system-running help",
         "kubectl oc": "get describe logs top version api-resources api-versions explain cluster-info diff events "
-        "rollout~status rollout~history auth~can-i auth~whoami config~get-contexts config~current-context "
+        "plugin~list apply~view-last-applied rollout~status rollout~history auth~can-i auth~whoami "
+        "config~get-contexts config~current-context "
         "config~get-clusters "
         "kustomize wait completion options",
         "helm": "list ls status get~notes get~hooks get~metadata history show search template lint version env "
         "verify repo~list dependency~list "
         "plugin~list completion",
-        "gh": "pr~view pr~list pr~status pr~diff pr~checks issue~view issue~list issue~status repo~view repo~list "
+        "gh": "agent-task~list agent-task~view formatting environment pr~view pr~list pr~status pr~diff "
+        "pr~checks issue~view issue~list issue~status repo~view repo~list "
         "run~view run~list run~watch workflow~view workflow~list release~view release~list search~issues search~prs "
         "search~repos search~code search~commits gist~view gist~list label~list api status auth~status cache~list "
         "ruleset~list ruleset~view ruleset~check org~list project~list project~view project~item-list "
@@ -81,7 +89,18 @@ _READS: Mapping[str, frozenset[str]] = {
         "jj": "log diff show status st evolog interdiff root version help op~log op~show op~diff operation~log "
         "operation~show config~get config~list config~path tag~list branch~list bookmark~list file~list file~show "
         "workspace~list workspace~root git~root",
-        "redis-cli": "ping info dbsize ttl pttl type exists lastsave time memory~usage cluster~info cluster~nodes",
+        "redis-cli": "get mget getrange hget hmget hgetall hkeys hvals hlen lrange llen lindex smembers "
+        "sismember scard "
+        "srandmember zrange zrangebyscore zscore zcard zrank zcount keys scan hscan sscan zscan strlen "
+        "bitcount xrange xlen "
+        "xinfo slowlog~get client~list latency~latest object~encoding ping info dbsize ttl pttl type exists "
+        "lastsave time memory~usage cluster~info cluster~nodes",
+        "gsutil": "ls du stat hash version label~get iam~get lifecycle~get versioning~get cors~get",
+        "s3cmd": "ls la du info",
+        "rclone": "ls lsd lsl lsf lsjson size about version listremotes",
+        "etcdctl": "member~list endpoint~health endpoint~status alarm~list version",
+        "vault": "status version",
+        "tailscale": "status version netcheck",
         "hub": "pr~list pr~show issue issue~show ci-status release release~show",
         "terraform tofu terragrunt": "plan show providers graph validate version output state~list state~show "
         "workspace~list "
@@ -92,6 +111,8 @@ _READS: Mapping[str, frozenset[str]] = {
         "flux": "get logs check events tree version stats trace diff",
         "argocd": "app~list app~get app~diff app~history app~logs app~manifests app~resources cluster~list proj~list "
         "repo~list version",
+        "dotnet": "ef~migrations~list ef~dbcontext~list ef~dbcontext~info tool~list tool~search list~package sln~list",
+        "composer": "audit outdated licenses fund depends prohibits suggests browse",
         "heroku": "apps logs ps releases status addons domains pipelines regions stack version info",
         "fly flyctl": "status logs list info version releases services checks regions platform~regions apps~list "
         "machine~list",
@@ -158,12 +179,22 @@ _RULES = frozenset(
 )
 """Options by which some services are given settings or programs, or another host."""
 _RULED = frozenset(
-    "hg svn cdk dnf yum dnf4 dnf5 tdnf zypper systemctl apt apt-get apt-cache apt-mark aptitude cargo".split()
+    "rclone s3cmd etcdctl hg svn cdk dnf yum dnf4 dnf5 tdnf zypper systemctl apt apt-get apt-cache apt-mark aptitude "
+    "cargo".split()
 )
 _SECRET = frozenset(
     "secret secrets token tokens password passwords credential credentials key keys env config auth login "
     "connection strings publishing sas admin".split()
 )
+_BEGINS = frozenset("run exec x dlx create tool ssh script compose shell debug".split())
+"""Subcommands after which an option may be for what they start."""
+_TRIAL = re.compile(r"--dry-?run")
+_TRIED = frozenset(
+    "apply create delete drain cordon uncordon taint label annotate scale expose autoscale set patch replace run "
+    "rollout".split()
+)
+"""Subcommands of `kubectl` that can be tried."""
+_LOOKED = frozenset((*_LOOKS, "options"))
 _TOLD_ALONE = frozenset("version info topic help".split())
 """Subcommands of cloud clients that report about the client itself."""
 
@@ -182,7 +213,7 @@ def command_of(name: str, args: Sequence[str]) -> tuple[Sequence[str], bool]:
 
 def reads(name: str, args: Sequence[str]) -> bool:
     """Whether a service's command line only reads from it."""
-    if args and args[-1] in ("--help", "-h") and all(_WORDS.fullmatch(arg) for arg in args[:-1]):
+    if _asks_for_help(name, args) or _only_tries(name, args):
         return True
     if name in ("gh", "glab", "hub") and any(_WRITES.match(arg) or "override" in arg.lower() for arg in args):
         return False
@@ -210,17 +241,42 @@ def reads(name: str, args: Sequence[str]) -> bool:
             verbs = verbs[1:]
         if verbs[:1] and verbs[0] in _TOLD_ALONE:
             return True
-        look = next((at for at, verb in enumerate(verbs[:4]) if at and (verb in _LOOKS or _is_look(verb))), None)
+        look = next(
+            (at for at, verb in enumerate(verbs[:4]) if at and (verb in _LOOKS or verb == "options" or _is_look(verb))),
+            None,
+        )
         before = frozenset(part for verb in verbs[:look] for part in (verb, *verb.split("-")))
         return look is not None and _ACTING.isdisjoint(before) and not any(asks_for_act(verb) for verb in verbs)
     if (verbs_of := _BY_NAME.get(name)) is None:
         return False
     if name == "gh" and named[0] == "api":
         return "graphql" not in named
-    first, two = ("~".join("list" if arg == "ls" else arg.lower() for arg in named[:number]) for number in (1, 2))
+    first, two, three = ("~".join("list" if arg == "ls" else arg.lower() for arg in rest[:n]) for n in (1, 2, 3))
     if name == "systemctl" and re.fullmatch(r"list-[a-z-]+", first):
         return True
-    return first in verbs_of or two in verbs_of
+    return first in verbs_of or two in verbs_of or three in verbs_of
+
+
+def _asks_for_help(name: str, args: Sequence[str]) -> bool:
+    """Whether a command line ends by asking for help, before anything that the service would start."""
+    if not args or (args[-1] not in ("--help", "-h") and (name, args[-1]) != ("aws", "help")):
+        return False
+    return all(_WORDS.fullmatch(arg) for arg in args[:-1]) and _BEGINS.isdisjoint(args[:-2])
+
+
+def _only_tries(name: str, args: Sequence[str]) -> bool:
+    """Whether a service is only asked what it would do: `kubectl delete … --dry-run=client`, `aws s3 rm … --dryrun`."""
+    given = [(before, arg) for before, arg in itertools.pairwise(("", *args)) if _TRIAL.match(arg)]
+    if len(given) != 1 or UNKNOWN in "".join(args) or any("://" in arg and arg[:5] != "s3://" for arg in args):
+        return False
+    before, option = given[0]
+    if before.startswith("-") and "=" not in before:
+        return False
+    if name == "aws":
+        return option == ("--dryrun" if args[0] == "s3" else "--dry-run") and args[0] in ("s3", "ec2")
+    if name in ("kubectl", "oc"):
+        return option in ("--dry-run=client", "--dry-run=server") and args[0] in _TRIED
+    return name == "helm" and option in ("--dry-run", "--dry-run=client") and "--post-renderer" not in "".join(args)
 
 
 @lru_cache(maxsize=512)
@@ -233,6 +289,8 @@ def unknown_only_reports(name: str, args: Sequence[str]) -> bool:
     """Whether an unknown program is plainly asked to report something: `x list`, `x --version`."""
     if knows(name):
         return reads(name, args)
+    if windows.shows(name, args):
+        return True
     if not _PLAIN_NAME.fullmatch(name) or len(args) > 8:
         return False
     if len(args) == 1 and args[0] in ("--version", "--help", "-V", "-version", "-help"):

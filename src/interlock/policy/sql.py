@@ -10,7 +10,8 @@ from itertools import pairwise
 from interlock.policy import kinds
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
-from interlock.policy.sql_acts import HEADS, parsed, side_effects_of_query, side_effects_of_write
+from interlock.policy.kinds import by
+from interlock.policy.sql_acts import HEADS, is_endless, parsed, side_effects_of_query, side_effects_of_write
 from interlock.policy.sql_names import is_file, reached
 from interlock.policy.sql_tokens import Reading, readings
 
@@ -186,7 +187,8 @@ def _statement(words: list[str], capitals: list[str]) -> list[Raised] | None:
     """Findings for a statement; None if only a parser can tell. `_functions_and_tables` judges its functions."""
     first = capitals[0]
     if first in _QUERIES:
-        return side_effects_of_query(capitals)
+        found = side_effects_of_query(capitals)
+        return [by(kinds.DESTROYS, "WITH RECURSIVE"), *(found or ())] if is_endless(capitals) else found
     if first == "EXPLAIN" or (first in ("DESCRIBE", "DESC", "ANALYZE") and len(words) > 2):
         return _explained(words, capitals)
     if first == "PRAGMA":

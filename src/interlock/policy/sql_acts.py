@@ -64,6 +64,8 @@ _CLOSES = frozenset(
     "FROM IS IN LIKE ILIKE BETWEEN AND OR NOT ASC DESC THEN ELSE END AS , ) ] = < > + - * / % | & ! ~ ^ . : (".split()
 ) | {""}  # fmt: skip
 """Words that follow a name or a value."""
+_ENDS = frozenset("LIMIT FETCH TOP ROWNUM".split())
+_LIMITS = frozenset("WHERE JOIN HAVING ON USING EXCEPT".split())
 _FINE: list[Raised] = []
 
 
@@ -79,6 +81,41 @@ def side_effects_of_query(words: Sequence[str]) -> list[Raised] | None:
                 return None
             found += act
     return found
+
+
+def is_endless(words: Sequence[str]) -> bool:
+    """Whether a query defines itself by itself without a condition: `WITH t AS (… UNION ALL SELECT n + 1 FROM t)`."""
+    if words[0] != "WITH" or "UNION" not in words or not _ENDS.isdisjoint(words):
+        return False
+    for at, word in enumerate(words):
+        if word == "(" and words[at - 1] in ("AS", "MATERIALIZED"):
+            inside = _enclosed(words, at)
+            again = inside[_last(inside, "UNION") + 1 :]
+            if "UNION" in inside and _defined(words, at) in again and _LIMITS.isdisjoint(again):
+                return "," not in again[_last(again, "FROM") :]
+    return False
+
+
+def _enclosed(words: Sequence[str], at: int) -> Sequence[str]:
+    """The words between a parenthesis and the one that closes it."""
+    depth = 0
+    for end in range(at, len(words)):
+        depth += (words[end] == "(") - (words[end] == ")")
+        if not depth:
+            return words[at + 1 : end]
+    return words[at + 1 :]
+
+
+def _last(words: Sequence[str], word: str) -> int:
+    return len(words) - 1 - words[::-1].index(word) if word in words else -1
+
+
+def _defined(words: Sequence[str], at: int) -> str:
+    """The name of the query in the parenthesis at this position: `t` of `t (n) AS (…`."""
+    named = _last(words[:at], "AS") - 1
+    if words[named] == ")":
+        named = _last(words[:named], "(") - 1
+    return words[named]
 
 
 def side_effects_of_write(words: Sequence[str]) -> list[Raised]:

@@ -115,6 +115,16 @@ _TELLS: Mapping[str, str] = {
     "fuser": r"(?:-[vmun]+ ?)*(?:(?:^| )[\w./]+)+",
     "inotifywait": r"(?:(?:^| )(?:-[mrq]+|-e [\w,]+|-t \d+|--(?:monitor|recursive|quiet|event|timeout|"
     r"format)(?:=\S+)?|[\w./]+))+",
+    "mysqladmin": r"(?:status|ping|version|processlist|extended-status|variables)",
+    "pg_isready": r"|-q",
+    "wg": r"|show(?: (?!-)\w+)?",
+    "crontab": r"-l",
+    "nix": rf"search nixpkgs{_N}+|flake (?:show|metadata)|profile list|why-depends{_N}{_N}",
+    "pipdeptree": r"(?:(?:^| )(?:-[al]|--(?:all|warn silence|freeze|json(?:-tree)?)|-(?:p|r -p) [\w.-]+))*",
+    "ansible-playbook": r"(?!-)\S+(?: --(?:syntax-check|list-tasks|list-hosts|list-tags))+",
+    "ansible": r"[\w.-]+ --list-hosts",
+    "ansible-inventory": r"--(?:list|graph)(?: --(?:yaml|toml|vars))*",
+    "defaults": rf"read{_N}*|domains",
     **windows.TELLS,
 }  # fmt: skip
 """By program: a pattern for arguments that only report."""
@@ -130,7 +140,7 @@ def only_reports(name: str, args: Sequence[str]) -> bool:
     """Whether these arguments only make a program report something."""
     if name not in _BY_NAME or len(args) > 24:
         return False
-    line = " ".join(args)
+    line = " ".join(arg.replace(" ", "_") for arg in args)
     if len(line) > 600 or line.count(" ") != max(len(args) - 1, 0) or UNKNOWN in line:
         return False
     return _compiled(name).fullmatch(line) is not None

@@ -88,9 +88,8 @@ PAIRS: Mapping[str, str] = {
     ),
     "shares": "make+public share+detail share+info share+address",
     "runs something": (
-        "kick+off open+terminal call+tool spin+up spin+down ssh+command ssh+exec ssh+run "
-        "remote+access remote+command remote+exec "
-        "remote+shell"
+        "power+shell windows+shell system+shell linux+shell kick+off open+terminal call+tool spin+up spin+down "
+        "ssh+command ssh+exec ssh+run remote+access remote+command remote+exec remote+shell"
     ),
     "deletes": (
         "empty+trash empty+bin empty+cache empty+bucket empty+queue empty+cart empty+folder tear+down "

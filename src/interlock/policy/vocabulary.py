@@ -98,7 +98,7 @@ MAY_ACT: Mapping[str, str] = {
         "strengthen facilitate play input connect pair scale transition end finish record log rotate correct silence "
         "increase decrease reduce raise lower boost"
     ),
-    "runs something": "run resume start stop trigger dispatch bash shell terminal command",
+    "runs something": "run resume start stop trigger dispatch bash zsh powershell pwsh shell terminal command",
     "controls a device": "print lock control switch heat arm press drive hand open type steer",
     "does harm": "flood exploit hack crack abuse",
 }
@@ -117,7 +117,7 @@ THINGS: Mapping[str, str] = {
 """Nouns and irregular forms; they count unless the tool says that it only reads."""
 
 HEADS: Mapping[str, str] = {
-    "runs something": "ssh telnet winrm psexec rdp vnc sftp scp cronjob crontab",
+    "runs something": "ssh telnet winrm psexec rdp vnc sftp scp cronjob crontab sh cmd",
     "books": "signup enrollment enrolment rebooking",
     "pays": "settlement disbursement remittance redemption liquidation embezzlement",
     "deletes": "disposal eviction deregistration uninstallation purging closure termination annulment nullification",

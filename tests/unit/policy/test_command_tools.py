@@ -146,6 +146,23 @@ python -c "print(1)"
 timeout 5 rm x
 ls && $(cat a)
 while true; do ls; done
+docker compose up
+psql -c "DELETE FROM berths"
+psql -f quay.sql
+sqlite3 quay.db ".import tides.csv berths"
+mysql -e "DROP TABLE berths"
+tar xzf tides.tgz
+tar czf tides.tgz quay
+unzip tides.zip
+fd -e py -x python
+make list
+npm audit fix
+git ls-remote https://tides.test/quay
+go env -w GOFLAGS=x
+python list
+expand quay.cab tides.exe
+powershell list
+npm status
 """.strip().splitlines()
 
 
@@ -184,6 +201,10 @@ def test_what_does_more_than_look_is_held() -> None:
         ("bash", "Runs a command", {"command": "ls", "cmd": "ls"}),
         ("ssh_exec", "Runs a command", {"command": "ls"}),
         ("run_workflow", "Runs the workflow", {"command": "ls"}),
+        ("powershell", "", {"command": "python quay.py"}),
+        ("PowerShell", "", {"command": "mkdir quay"}),
+        ("windows_shell", "", {"command": "mkdir quay"}),
+        ("sh", "", {"command": "mkdir quay"}),
         ("delete_command", "Runs a command", {"command": "ls"}),
     ],
 )
