@@ -29,9 +29,10 @@ test: $(TOOLS) ## Run every test; ARGS="-k approval" narrows
 # What takes a real network and a real file system away, which only root on Linux may make.
 ROOT_ONLY = $(shell [ `uname` = Linux ] && [ `id -u` = 0 ] && echo tests/chaos/namespaces.py)
 
+# Only files: where a folder is named, pytest leaves out the files in it that are named too.
 chaos: $(TOOLS) ## Kill, cut off and fill up at every point; half an hour and more
 	@TEST_TIMEOUT_S=14400 $(BIN)/python -m pytest -p no:cacheprovider -o faulthandler_timeout=0 -s \
-		tests/chaos tests/chaos/doom.py tests/chaos/every_point.py tests/chaos/whole_fleet.py $(ROOT_ONLY) $(ARGS)
+		tests/chaos/test_*.py tests/chaos/doom.py tests/chaos/every_point.py tests/chaos/whole_fleet.py $(ROOT_ONLY) $(ARGS)
 
 lint: $(TOOLS) ## Run every static check and report all faults at once
 	@failed=0; \

@@ -119,3 +119,16 @@ def test_states_of_runs_are_named_in_one_place() -> None:
         if re.search(r'"completed", "failed", "cancelled"|"created", "running", "waiting"', path.read_text("utf-8"))
     ]
     assert named == ["agents/session_records.py", "core/values.py"], "the first says what a file of a session holds"
+
+
+def test_whole_chaos_suite_is_run_file_by_file() -> None:
+    """Of a folder and a file in it, pytest collects the folder alone, which holds only the sample."""
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8")
+    named = re.findall(r"tests/chaos[\w/*.]*", recipe)
+    files = {file for name in named for file in ROOT.glob(name)}
+    folder = ROOT / "tests" / "chaos"
+    with_tests = {
+        file for file in folder.glob("*.py") if re.search(r"^(async )?def test_", file.read_text("utf-8"), re.MULTILINE)
+    }
+    assert folder not in files
+    assert files == with_tests
