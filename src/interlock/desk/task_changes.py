@@ -18,7 +18,7 @@ from interlock.desk.personas import persona_named
 from interlock.desk.views import View, view
 from interlock.policy.secrets import scrub
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, missions, quarantines, squad, tasks
+from interlock.store import approvals, missions, quarantines, squad, succession, tasks
 from interlock.store.squad import Descriptor
 from interlock.store.tasks import Move
 from interlock.store.tasks import TransitionRefused as TransitionRefused
@@ -230,10 +230,10 @@ def _given(tx: Tx, row: Any, wanted: TaskMove) -> dict[str, Any]:
         _require_able(tx, row, wanted.persona)
         name, content, trust = wanted.persona.name, wanted.persona.to_json(), wanted.persona.trust
     descriptor = Descriptor("task", row.project_id, name, {"task": row.id, "generation": str(row.generation + 1)})
-    return {
-        "assignee_agent_id": str(squad.ensure_agent(tx, descriptor, content, trust, wanted.now).id),
-        "new_generation": True,
-    }
+    agent_id = str(squad.ensure_agent(tx, descriptor, content, trust, wanted.now).id)
+    if current is not None:
+        succession.pass_on(tx, current.id, agent_id, wanted.now)
+    return {"assignee_agent_id": agent_id, "new_generation": True}
 
 
 def _require_able(tx: Tx, row: Any, persona: "Persona") -> None:

@@ -16,7 +16,7 @@ from interlock.agents.persona import Persona
 from interlock.core.text import amount
 from interlock.core.values import SYSTEM
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import audit, incidents, leases, lost_workers, missions, squad, tasks
+from interlock.store import audit, incidents, leases, lost_workers, missions, squad, succession, tasks
 from interlock.store.leases import LiveWorker
 from interlock.store.mailbox import Claim
 from interlock.store.squad import Descriptor
@@ -197,6 +197,7 @@ class Forced:
 
     def _reassign(self, tx: Tx, task: Any, reason: str, uncertain: list[str]) -> None:
         agent_id, generation = self._new_agent(tx, task), task.generation + 1
+        succession.pass_on(tx, task.assignee_agent_id, agent_id, self.now)
         move = tasks.Move(
             task_id=task.id, to=TaskState.ASSIGNED, actor=SYSTEM, reason=reason, key=f"lost:{task.id}:g{generation}",
             assignee_agent_id=agent_id, new_generation=True, agent_lost=True,

@@ -4,7 +4,6 @@ How runs are claimed and ended is in `claiming` and `mailbox`; what a run does i
 """
 
 import contextlib
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -138,7 +137,7 @@ def post(tx: Tx, message: Post, now: datetime) -> tuple[str, bool]:
     if found := tx.one(_KEY, {"key": message.idempotency_key}):
         return str(found.id), False
     due_at = message.due_at if message.due_at is not None and message.due_at > now else None
-    place = _placed(tx, {"agent": message.agent_id, "now": now, "due": due_at})
+    place = placed(tx, message.agent_id, now, due_at)
     if place is None:
         raise LookupError(f"agent {message.agent_id} has no lane")
     if message.coalesce and (found := tx.one(_QUEUED, {"agent": message.agent_id, "kind": message.kind})):
@@ -174,8 +173,9 @@ def post(tx: Tx, message: Post, now: datetime) -> tuple[str, bool]:
     return message.run_id, True
 
 
-def _placed(tx: Tx, wanted: Mapping[str, Any]) -> Any | None:
-    """Allocates the place at the end of a lane; None if there is no such lane."""
+def placed(tx: Tx, agent_id: str, now: datetime, due_at: datetime | None = None) -> Any | None:
+    """Allocates the place at the end of a lane, and makes the lane ready for it; None if there is no such lane."""
+    wanted = {"agent": agent_id, "now": now, "due": due_at}
     if tx.dialect == "postgresql":
         return tx.one(_PLACE_BACK, wanted)
     tx.run(_PLACE, wanted)
