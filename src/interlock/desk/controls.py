@@ -80,6 +80,8 @@ def end(tx: Tx, person: Person, row: Any, reason: str, now: datetime, *, key: st
     if kind == "mission":
         _end_mission(tx, person, row.id, reason, now, key)
     else:
+        if row.assignee_agent_id is not None:
+            leases.cancel_started_by(tx, row.assignee_agent_id, now, reason)
         _end_task(tx, person, row, reason, now, key)
     status = str(TaskState.CANCELED)
     return {"kind": kind, "id": row.id, "status": status, "runs": stopped, "in_flight": in_flight, "changed": True}

@@ -3,7 +3,7 @@
 Whether a worker is dead is judged in the worker layer.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -257,11 +257,7 @@ def cancel(tx: Tx, run_id: str, now: datetime, reason: str, stop_reason: str = "
     found = mailbox.lock(tx, run_id)
     if found is None or found.status in ENDED_RUNS:
         return found.status if found else "unknown"
-    for child in offspring.of_run(tx, run_id):
-        offspring.end(tx, child.agent_id, "cancelled", now)
-        offspring.suppress_reports(tx, child.agent_id)
-        for its_run in offspring.open_runs(tx, child.agent_id):
-            cancel(tx, its_run, now, reason)
+    _cancel_agents(tx, offspring.of_run(tx, run_id), now, reason)
     if found.status == "running":
         tx.run(_ASK, {"run": run_id, "why": reason})
         tx.wake = True
@@ -275,3 +271,16 @@ def cancel(tx: Tx, run_id: str, now: datetime, reason: str, stop_reason: str = "
     rounds.ended_by_id(tx, run_id, now)
     report(tx, run_id, now)
     return "cancelled"
+
+
+def cancel_started_by(tx: Tx, agent_id: str, now: datetime, reason: str) -> None:
+    """Cancels the live subagents of an agent, whichever of its runs has started them; nobody is told of their ends."""
+    _cancel_agents(tx, offspring.of_parent(tx, agent_id), now, reason)
+
+
+def _cancel_agents(tx: Tx, subagents: Sequence[Any], now: datetime, reason: str) -> None:
+    for child in subagents:
+        offspring.end(tx, child.agent_id, "cancelled", now)
+        offspring.suppress_reports(tx, child.agent_id)
+        for its_run in offspring.open_runs(tx, child.agent_id):
+            cancel(tx, its_run, now, reason)

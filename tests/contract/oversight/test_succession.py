@@ -6,7 +6,7 @@ from typing import Any
 
 from interlock.agents import runner
 from interlock.agents.interruption import Interrupt
-from interlock.desk import moving
+from interlock.desk import controls, moving
 from interlock.llm.messages import ModelRequest, Text
 from interlock.policy.policy_file import policy_from
 from interlock.store import offspring, traces
@@ -83,3 +83,16 @@ async def test_subagent_of_an_agent_that_a_person_replaced_reports_to_the_new_on
     assert await reports_to(stage, claim.run.agent_id) == []
     (told,) = await reports_to(stage, task.assignee_agent_id)
     assert told.payload["result"] == "forty-two"
+
+
+async def test_task_that_is_canceled_takes_along_what_its_lost_agent_had_started(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel(START, Stream(asyncio.Event())), policy=OPEN)
+    _, task = await lost_with_a_subagent(stage, child_is_done=False)
+    (child,) = await store.read(offspring.of_parent, task.assignee_agent_id)
+    await controls.cancel(stage.runtime, stage.ada, task.id, wait_s=0)
+    stage.model.otherwise = "too late"
+    assert await stage.work() == []
+    assert await store.read(offspring.open_runs, child.agent_id) == []
+    assert await store.read(offspring.live) == 0
