@@ -49,6 +49,8 @@ LOOKS = 5
 LONGEST_BACKOFF_S = 300
 TRIES = 8
 """How often a run whose step fails is retried, over about four minutes; then a person is asked."""
+FAILED = "coordinator_failed"
+"""The kind of an alert about a coordinator that tries again; it is settled when a try works, or a person is asked."""
 _KEPT = ("task_id", "from", "to", "purpose", "status", "run_id", "text", "note")
 _log = logging.getLogger(__name__)
 
@@ -145,6 +147,8 @@ class Coordinator:
         if outcome.consumed:
             missions.consume(tx, [event.id for event in loaded.events], now)
         mailbox.finish(tx, claim, "completed", "end_turn", now, result=None, error=None)
+        if claim.run.error is not None:
+            audit.settle(tx, FAILED, claim.run.mission_id, now)
 
     async def _look(self, loaded: Loaded) -> Outcome:
         waits = self.waits
@@ -193,7 +197,7 @@ class Coordinator:
             raise
         except Exception as another:  # noqa: BLE001 (on record with the dead letter)
             why = f"{TRIES} tries in a row failed: {error}; and a person could not be asked: {another}"
-            await self.store.write(leases.set_aside, claim, why, self.clock.now())
+            await self.store.write(_set_aside, claim, why, self.clock.now())
 
     def _ask(self, tx: Tx, claim: Claim, loaded: Loaded, error: str) -> None:
         now, view = self.clock.now(), loaded.view
@@ -205,6 +209,12 @@ class Coordinator:
         )  # fmt: skip
         Applier(tx, view, claim.run.id, self.waits, now).apply(asked)
         mailbox.finish(tx, claim, "failed", "error", now, result=None, error=error)
+        audit.settle(tx, FAILED, claim.run.mission_id, now)
+
+
+def _set_aside(tx: Tx, claim: Claim, why: str, now: datetime) -> None:
+    leases.set_aside(tx, claim, why, now)
+    audit.settle(tx, FAILED, claim.run.mission_id, now)
 
 
 def _again(tx: Tx, claim: Claim, error: str, is_outage: bool, is_cut_off: bool, now: datetime) -> None:
@@ -214,7 +224,7 @@ def _again(tx: Tx, claim: Claim, error: str, is_outage: bool, is_cut_off: bool, 
     if is_cut_off:
         return
     audit.alert(
-        tx, now, project_id=claim.run.project_id, severity="critical", kind="coordinator_failed",
+        tx, now, project_id=claim.run.project_id, severity="critical", kind=FAILED,
         text=f"the coordinator of mission `{claim.run.mission_id}` failed and tries again in {backoff} s: {error}",
         key=f"coordinator:{claim.run.mission_id}", subject=claim.run.mission_id,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from interlock.graph.view import MissionView, Result, TaskView, derived_id
 from interlock.policy import lesson_rules
+from interlock.store.audit import TASK_WAITS
 
 Effect = dict[str, Any]
 As = Literal["coordinator", "system"]
@@ -212,5 +213,5 @@ def escalate(
         ask(task, "ESCALATION", approval, subject, "YELLOW", request, [reason]),
         wait(task, "BLOCKED" if kind else "NEEDS_APPROVAL", reason, key, f"approval:{approval}", kind),
         decide("escalation", reason, {"question": question, "approval": approval, "block": kind}, task),
-        alert("task_waits", f"{task.title}: {reason}", f"{key}:{asked}", task.id),
+        alert(TASK_WAITS, f"{task.title}: {reason}", f"{key}:{asked}", task.id),
     ]

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from interlock.scheduler.timer import Timer
 
 DUTY = "scheduler"
+FAILED = "JOB_FAILED"
+"""The kind of an alert about a job; the next firing that works settles it."""
 STOP_S = 3.0
 """How long jobs may take to end when the process stops."""
 NEARLY = 0.9
@@ -44,6 +46,8 @@ class Scheduler:
         self._timer: Timer | None = None
         self._firing: set[asyncio.Task[object]] = set()
         self._waits_since: dict[str, float] = {}
+        self._sound: set[str] = set()
+        """The jobs about which no alert can be open: their last firing worked, in this term of leadership."""
         self._complaints: dict[str, Complaint] = defaultdict(lambda: Complaint(_log))
         """Of the duty, by its name, and of each job that cannot be recorded."""
 
@@ -126,6 +130,7 @@ class Scheduler:
             status, outcome = "failed", f"{type(error).__name__}: {error}"
             is_told = not (isinstance(error, StoreUnavailable) and error.is_cut_off)
         await store.write(self._ended, fence, job, slot, status, outcome, is_told, clock.now())
+        self._judge(job, is_sound=status == "done")
         return True
 
     async def _look_after(self, job: Job, fence: int) -> bool:
@@ -138,7 +143,15 @@ class Scheduler:
         except Exception as error:  # noqa: BLE001 (a job never ends the scheduler)
             _log.warning("job %s failed: %s", job.name, error)
             await store.write(self._alert, job, f"{type(error).__name__}: {error}", self.runtime.clock.now())
+            self._judge(job, is_sound=False)
+        else:
+            if job.name not in self._sound:
+                await store.write(audit.settle, FAILED, job.name, self.runtime.clock.now())
+            self._judge(job, is_sound=True)
         return True
+
+    def _judge(self, job: Job, *, is_sound: bool) -> None:
+        (self._sound.add if is_sound else self._sound.discard)(job.name)
 
     async def _slot(self, job: Job) -> datetime | None:
         """The slot for which a job is due now; None if it has been fired already.
@@ -164,10 +177,12 @@ class Scheduler:
         firings.end(tx, DUTY, fence, job.name, slot, status, outcome, now)
         if is_told:
             self._alert(tx, job, outcome, now)
+        elif status == "done" and job.name not in self._sound:
+            audit.settle(tx, FAILED, job.name, now)
 
     def _alert(self, tx: Tx, job: Job, why: str | None, now: datetime) -> None:
         audit.alert(
-            tx, now, project_id=self.runtime.settings.project, severity="warning", kind="JOB_FAILED",
+            tx, now, project_id=self.runtime.settings.project, severity="warning", kind=FAILED,
             text=f"the job `{job.name}` failed and is tried again in {job.every_s:g} s: {why}",
             key=f"job:{job.name}", subject=job.name,
         )  # fmt: skip
@@ -176,6 +191,7 @@ class Scheduler:
         from interlock.scheduler.timer import Timer
 
         self._waits_since.clear()
+        self._sound.clear()
         self._timer = Timer(self.jobs, self.fire, self.runtime.clock)
 
     async def _cease(self) -> None:

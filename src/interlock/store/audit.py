@@ -15,6 +15,8 @@ from interlock.store import feed, outbox
 from interlock.store.schema import Activity, Alert, Meta, table
 from interlock.store.tx import Tx, observe
 
+TASK_WAITS = "task_waits"
+"""The kind of an alert about a task that waits for an answer; it is settled when the task goes on."""
 ACTIVITIES, ALERTS, _META = table(Activity), table(Alert), table(Meta)
 _a, _al = ACTIVITIES.c, ALERTS.c
 _OPEN_ALERT = sa.select(_al.id).where(_al.dedup_key == b("key"))

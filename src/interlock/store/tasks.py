@@ -164,6 +164,8 @@ def advance(tx: Tx, move: Move, now: datetime) -> str:
         created_at=now,
     )
     _announce(tx, row, move, now)
+    if row.status in HELD and move.to not in HELD:
+        audit.settle(tx, audit.TASK_WAITS, row.id, now)
     return transition_id
 
 

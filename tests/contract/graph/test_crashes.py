@@ -116,6 +116,7 @@ async def test_failing_step_is_tried_again_later_with_an_alert_and_its_events_ke
         mission.clock.advance(2)
         await mission.settle()
         assert set(await mission.statuses()) == {"root", "facts", "text"}
+        assert await mission.store.read(audit.alerts) == [], "it is settled by the try that works"
 
 
 async def test_lost_connection_is_no_fault_of_the_coordinator_and_nobody_is_alerted(
@@ -162,10 +163,12 @@ async def test_step_that_fails_again_and_again_blocks_the_mission_until_a_person
         await mission.settle()
         root = await mission.task("root")
         assert (root.status, root.block_kind, await mission.pending()) == ("BLOCKED", "OPERATOR", ["ESCALATION"])
+        assert [alert.kind for alert in await mission.store.read(audit.alerts)] == ["task_waits"], "there is a question"
         assert f"{TRIES} tries in a row of its coordinator failed: " in root.block_reason
         assert (await mission.store.read(missions.pending, mission.mission))[0].kind == "run_ended"
         await mission.answer("ESCALATION", "approve")
         assert set(await mission.statuses()) == {"root", "facts", "text"}
+        assert await mission.store.read(audit.alerts) == []
 
 
 async def test_step_of_a_mission_that_cannot_even_be_read_is_a_dead_letter(database_url: str) -> None:
@@ -175,7 +178,7 @@ async def test_step_of_a_mission_that_cannot_even_be_read_is_a_dead_letter(datab
         await mission.store.write(lambda tx: tx.run(missions.MISSIONS.delete()))
         run = await fail(mission, mission.coordinator)
         assert ((await mission.run(run)).status, (await mission.run(run)).stop_reason) == ("failed", "dead_letter")
-        assert "DEAD_LETTER" in {alert.kind for alert in await mission.store.read(audit.alerts)}
+        assert [alert.kind for alert in await mission.store.read(audit.alerts)] == ["DEAD_LETTER"]
         assert await mission.claim() == []
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from interlock.agents.context import Runtime
 from interlock.core.clock import Clock, SystemClock
+from interlock.core.values import SYSTEM
 from interlock.scheduler import runner
 from interlock.scheduler.jobs import Job, prune, slot_at
 from interlock.scheduler.leadership import Leadership
@@ -165,6 +166,29 @@ async def test_job_that_fails_is_on_record_with_one_alert_and_is_fired_again(
     (alert,) = await store.read(audit.alerts)
     assert (alert.kind, alert.subject) == ("JOB_FAILED", "job")
     assert "the disk is on fire" in alert.text
+
+
+@pytest.mark.parametrize("on_record", [True, False])
+async def test_alert_about_a_job_is_settled_by_the_firing_that_works_whoever_leads_then(
+    store: Store, runtime: Runtime, leading: Scheduler, clock: FakeClock, on_record: bool
+) -> None:
+    works = [False, True, True, False, False, True]
+
+    async def sometimes(runtime: Runtime) -> None:
+        if not works.pop(0):
+            raise RuntimeError("the disk is on fire")
+
+    each, leader, counts = replace(job(sometimes), on_record=on_record), leading, []
+    for number in range(6):
+        if number == 5:
+            await leading.leadership.release()
+            leader = Scheduler(runtime, ())
+            assert await leader.leadership.hold()
+        assert await leader.fire(each)
+        counts.append(len(await store.read(audit.alerts)))
+        clock.advance(10)
+    assert counts == [1, 0, 0, 1, 1, 0]
+    assert {row.acked_by for row in await store.read(lambda tx: audit.alerts(tx, open_only=False))} == {SYSTEM.id}
 
 
 async def test_job_whose_connection_is_lost_is_on_record_without_an_alert(store: Store, leading: Scheduler) -> None:
