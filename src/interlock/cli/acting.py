@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from interlock.cli import opening
+from interlock.cli.files import write_over
 from interlock.cli.options import Ident, Json
-from interlock.core.errors import InterlockError, UsageError
+from interlock.core.errors import UsageError
 
 Why = Annotated[str, typer.Option("--reason", metavar="T", help="Why; it is recorded.")]
 
@@ -128,10 +129,7 @@ def deliverable(
 def _write(path: Path, content: bytes) -> None:
     from interlock.cli import screen
 
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise InterlockError(f"cannot write `{path}`: {(error.strerror or str(error)).lower()}") from error
+    write_over(path, content)
     screen.line(f"wrote {path} ({len(content):,} bytes)")
 
 
