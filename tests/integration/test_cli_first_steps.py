@@ -1,8 +1,14 @@
 """The first minutes: init, doctor, demo."""
 
+import asyncio
 from pathlib import Path
 
 from interlock.agents.persona import load_personas
+from interlock.core.clock import SystemClock
+from interlock.core.values import digest
+from interlock.store import blobs, squad
+from interlock.store.engine import Store
+from interlock.store.tx import Tx
 from tests.integration.cli_process import Cli
 
 
@@ -66,6 +72,36 @@ def test_nobody_else_can_read_the_database_wherever_it_is_and_doctor_says_so_of_
     file.chmod(0o644)
     (told,) = [each for each in cli("doctor", "--json", **there).json() if each["check"] == "readers"]
     assert (told["state"], f"run `chmod 600 {file}`" in told["found"]) == ("warning", True)
+
+
+def fill(tx: Tx) -> None:
+    """A project with files of 250 MiB on the books, and another one with hardly any; replaced ones do not count."""
+    now = SystemClock().now()
+    for project in ("default", "small"):
+        squad.ensure_project(tx, project, "UTC", now)
+    for path, data, base in (("a", b"first", 0), ("a", b"second", 1), ("b", b"third", 0), ("c", b"gone", 0)):
+        blobs.write_file(tx, "default", path, data, now, base_version=base, run_id=None)
+    blobs.write_file(tx, "default", "c", None, now, base_version=1, run_id=None)
+    blobs.write_file(tx, "small", "a", b"little", now, base_version=0, run_id=None)
+    tx.run(blobs.BLOBS.update().where(blobs.BLOBS.c.size > len(b"gone")).values(size=125 << 20))
+    tx.run(blobs.BLOBS.update().where(blobs.BLOBS.c.hash == digest(b"little")).values(size=6))
+
+
+def test_doctor_warns_of_a_project_whose_agents_can_soon_write_no_more_files(cli: Cli) -> None:
+    def told() -> list[tuple[str, str]]:
+        return [(each["state"], each["found"]) for each in cli("doctor", "--json").json() if each["check"] == "files"]
+
+    async def filled() -> None:
+        async with Store(f"sqlite:///{cli.folder / '.interlock' / 'interlock.db'}") as store:
+            await store.write(fill)
+
+    assert told() == []
+    assert cli("run", "Compare A and B", "--model", "rehearsal/offline", "--no-wait").code == 0
+    asyncio.run(filled())
+    [(state, found)] = told()
+    assert (state, found.partition(": have")[0]) == (
+        "warning", "project default: 2 files of at most 5,000, 250 MiB of at most 256",
+    )  # fmt: skip
 
 
 def test_doctor_tells_whether_what_reaches_the_outside_is_set_up(cli: Cli) -> None:

@@ -2,16 +2,17 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from interlock.app.box import Interlock
 from interlock.app.local import directly
 from interlock.desk.views import View
 from interlock.settings import Settings
-from interlock.store import leases, migrate
+from interlock.store import blobs, leases, migrate
 from interlock.store.engine import Store
 from interlock.store.postgres import CommitUnknown, Unreachable
+from interlock.store.tx import Tx
 
 REACH_S = 2.0
 """How often a server that cannot be reached is tried."""
@@ -19,13 +20,22 @@ REACH_S = 2.0
 
 async def workers(settings: Settings) -> list[View] | None:
     """The workers of a server's database; None if it is not at this version's schema. Nothing is migrated."""
+    names = ("id", "host", "pid", "version", "concurrency", "capabilities", "started_at", "beat_at")
+    return await _read(settings, leases.live, names)
+
+
+async def files(settings: Settings) -> list[View] | None:
+    """How many current files each project has, and their bytes; None as for `workers`."""
+    return await _read(settings, blobs.sizes, ("project_id", "count", "bytes"))
+
+
+async def _read(settings: Settings, fn: Callable[[Tx], Sequence[Any]], names: Sequence[str]) -> list[View] | None:
     direct, pooled = settings.database_direct_url, settings.database_pooler
     url, pooled_too = directly(settings)
     if await asyncio.to_thread(migrate.revision, url, pooled=pooled_too) != migrate.HEAD:
         return None
     async with Store(settings.database_url, pooled=pooled, direct_url=direct) as store:
-        rows = await store.read(leases.live)
-    names = ("id", "host", "pid", "version", "concurrency", "capabilities", "started_at", "beat_at")
+        rows = await store.read(fn)
     return [{name: getattr(row, name) for name in names} for row in rows]
 
 

@@ -23,9 +23,11 @@ from interlock.policy.secrets import scrub
 from interlock.settings import Settings, load_settings
 from interlock.store import migrate
 from interlock.tools.secrets import Vault
+from interlock.tools.workspace import Limits
 
 MIB = 1024 * 1024
 LEAST_DISK_MIB = 500
+NEARLY_FULL = 0.8
 EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -70,8 +72,9 @@ async def examine() -> list[Finding]:
         except OSError as error:
             findings.append(Finding(check.__name__.strip("_"), "error", os_errors.told(error) or str(error)))
     findings.append(await _database(settings))
-    if findings[-1].state == "ok" and not settings.is_embedded:
-        findings += await _workers(settings)
+    if findings[-1].state == "ok":
+        findings += await _files(settings)
+        findings += [] if settings.is_embedded else await _workers(settings)
     return findings
 
 
@@ -260,6 +263,21 @@ def _times(settings: Settings) -> Iterator[Finding]:
             problem = f"`times.{name}` is less than twice `times.heartbeat_s`: live workers are taken for dead"
             yield Finding("times", "warning", problem)
             return
+
+
+async def _files(settings: Settings) -> list[Finding]:
+    """Which projects have so many files that agents will soon be able to write no more; nothing deletes them."""
+    most = Limits()
+    return [
+        Finding(
+            "files", "warning",
+            f"project {each['project_id']}: {each['count']:,} files of at most {most.file_count:,}, "
+            f"{each['bytes'] // MIB:,} MiB of at most {most.total_bytes // MIB:,}: have an agent with code_exec remove "
+            "what is not needed, or go on in another project",
+        )
+        for each in await fleet.files(settings) or ()
+        if each["count"] >= NEARLY_FULL * most.file_count or each["bytes"] >= NEARLY_FULL * most.total_bytes
+    ]  # fmt: skip
 
 
 async def _workers(settings: Settings) -> list[Finding]:

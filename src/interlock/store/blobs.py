@@ -32,6 +32,30 @@ _AS_OF = (
     .order_by(_f.version.desc())
     .limit(1)
 )
+_LAST_OF_EACH = (
+    sa.select(_f.project_id, _f.path, sa.func.max(_f.version).label("version"))
+    .group_by(_f.project_id, _f.path)
+    .subquery()
+)
+_SIZES = (
+    sa.select(
+        _f.project_id,
+        sa.func.count().label("count"),
+        sa.cast(sa.func.sum(_b.size), sa.BigInteger).label("bytes"),
+    )
+    .join_from(
+        FILES,
+        _LAST_OF_EACH,
+        sa.and_(
+            _f.project_id == _LAST_OF_EACH.c.project_id,
+            _f.path == _LAST_OF_EACH.c.path,
+            _f.version == _LAST_OF_EACH.c.version,
+        ),
+    )
+    .join(BLOBS, _b.hash == _f.blob)
+    .group_by(_f.project_id)
+    .order_by(_f.project_id)
+)
 _NEWEST = (
     sa.select(_f.path, sa.func.max(_f.version).label("version"))
     .where(_f.project_id == b("project"))
@@ -75,6 +99,11 @@ def contents(tx: Tx, names: Sequence[str]) -> dict[str, bytes]:
 def manifest(tx: Tx, project_id: str) -> list[Any]:
     """The current files of a project: path, version, blob, labels, size."""
     return tx.rows(_MANIFEST, {"project": project_id})
+
+
+def sizes(tx: Tx) -> list[Any]:
+    """How many current files each project has, and how many bytes they are: project_id, count, bytes."""
+    return tx.rows(_SIZES)
 
 
 def latest(tx: Tx, project_id: str, path: str) -> Any | None:

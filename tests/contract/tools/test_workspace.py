@@ -57,6 +57,15 @@ async def test_files_of_the_project_are_laid_down(store: Store, workspaces: Work
     assert await save(store, workspace) == 0
 
 
+async def test_sizes_are_of_the_current_files_alone(store: Store, workspaces: Workspaces) -> None:
+    await given(store, workspaces, a=b"one", b=b"two", c=b"three")
+    workspace = await workspaces.materialise(PROJECT, "r")
+    await workspace.write("a", b"longer")
+    (workspace.root / "c").unlink()
+    await save(store, workspace)
+    assert [tuple(row) for row in await store.read(blobs.sizes)] == [(PROJECT, 2, 9)]
+
+
 class CountedStore(Store):
     """Counts how often it is read."""
 
