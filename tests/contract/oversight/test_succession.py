@@ -6,7 +6,7 @@ from typing import Any
 
 from interlock.agents import runner
 from interlock.agents.interruption import Interrupt
-from interlock.desk import controls, moving
+from interlock.desk import controls, task_changes
 from interlock.llm.messages import ModelRequest, Text
 from interlock.policy.policy_file import policy_from
 from interlock.store import offspring, traces
@@ -74,8 +74,8 @@ async def test_subagent_of_an_agent_that_a_person_replaced_reports_to_the_new_on
     claim = await stage.take(await stage.task())
     await runner.handle(stage.runtime, claim, Interrupt())
     task = await stage.task_of(claim.run.id)
-    await moving.transition(stage.runtime, stage.ada, task.id, "IN_PROGRESS", reason="count again")
-    await moving.reassign(stage.runtime, stage.ada, task.id)
+    await task_changes.transition(stage.runtime, stage.ada, task.id, "IN_PROGRESS", reason="count again")
+    await task_changes.reassign(stage.runtime, stage.ada, task.id)
     task = await stage.task_of(claim.run.id)
     assert task.assignee_agent_id != claim.run.agent_id
     stage.model.otherwise = "forty-two"
