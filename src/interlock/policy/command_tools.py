@@ -36,7 +36,11 @@ _RUNNERS = frozenset(
     "run execute exec bash shell terminal command commands cmd invoke cli console sh zsh call "
     "powershell pwsh prompt".split()
 )
-_NEUTRAL = frozenset("tool a in the local system linux unix windows session mcp aws kubectl gcloud git docker".split())
+_NEUTRAL = frozenset(
+    "tool a in the local system linux unix windows session mcp aws kubectl gcloud git docker "
+    "podman azure az gh github "
+    "glab helm terraform heroku doctl".split()
+)
 _OF_CODE = frozenset("python code interpreter ipython jupyter repl snippet cell".split())
 _OF_SQL = frozenset(
     "sql query queries statement database db postgres postgresql mysql mariadb sqlite duckdb snowflake".split()

@@ -206,8 +206,8 @@ def _wrapped_command(name: str, words: Sequence[str], report: "Script", depth: i
             return ()
         if (name == "command" and word in ("-v", "-V")) or (name == "time" and word.lower() == "/t"):
             return ()
-        if name == "direnv" and word == "exec":
-            return rest[2:]
+        if name == "direnv" and word in ("exec", "status", "version"):
+            return rest[2:] if word == "exec" else ()
         if name in ("sudo", "doas") and word in ("-i", "-s", "-e", "-v", "-l", "--login", "--shell"):
             rest.pop(0)
             continue

@@ -41,6 +41,7 @@ _ORDERED = frozenset(
 """Target states that are hardly ever search criteria."""
 _POINTED = frozenset("entity entityid device deviceid power powerstate switch".split())
 """Arguments beside which `on` is a state; elsewhere it may be an abbreviation, such as Ontario."""
+_OF_SETS = frozenset("id ids name names type size number count code up by of index list".split())
 _SIGNAL = re.compile(r"(?:SIG)?(?:KILL|TERM|HUP|INT|STOP|QUIT|USR[12])|9|15", re.IGNORECASE)
 _NAMES = frozenset("key name variable setting option parameter field attribute property flag record path".split())
 _VALUES = frozenset("value newvalue content contents newcontent".split())
@@ -68,6 +69,10 @@ _SCHEDULED = frozenset("cronjob cron crontab job schedule timer automation routi
 _WHEN = frozenset("schedule cron cronexpression interval at runat when trigger".split())
 _FILED = frozenset("application claim request expense timesheet prescription reimbursement requisition".split())
 _FILLED_IN = frozenset("amount hours dose drug days reason note items".split())
+_CARED_FOR = frozenset("record chart prescription medication".split())
+_PRESCRIBED = frozenset("dosage dose".split())
+_PAID = frozenset("payroll salary compensation".split())
+_WAGES = frozenset("salary bonus newsalary amount".split())
 _NAMED_SITES = frozenset("domain domains dns zone nameserver".split())
 _NAMESERVERS = frozenset("nameserver nameservers ns".split())
 _CONFIGURED = frozenset("settings setting config configuration preferences".split())
@@ -84,7 +89,9 @@ _SHOWN = tuple(
 _POLICIES = frozenset("policy policydocument assumerolepolicydocument bindings".split())
 _ENTRIES = (
     (_FILED, _FILLED_IN), (_NAMED_SITES, _NAMESERVERS),
-    (_STORED, _VALUES), (_POSTED, _TEXTS), (_CALLS, _PEOPLE), (_MADE, _IMAGES), (_RULED, _ACCESS), (_SCHEDULED, _WHEN),
+    (_CARED_FOR, _PRESCRIBED), (_PAID, _WAGES),
+    (_STORED, _VALUES), (_POSTED, _TEXTS), (_CALLS, _PEOPLE), (_MADE, _IMAGES),
+    (_RULED, _ACCESS), (_SCHEDULED, _WHEN),
 )  # fmt: skip
 """Things, and arguments that create one; for stored things, a name is required too."""
 _HANDLES = frozenset("tool api control controller".split())
@@ -112,6 +119,8 @@ def state_argument(name: str, args: Any) -> str | None:
     if type(args) is not dict or not args or not (thing := _thing_named(name)):
         return None
     given = {_plain(key): value for key, value in args.items() if value is not None and type(key) is str}
+    if (told := next((key for key in args if type(key) is str and _is_told_to_set(key)), None)) is not None:
+        return told
     for key, value in given.items():
         if key in _DESIRED or _is_set(thing, key, value):
             return key
@@ -124,6 +133,13 @@ def state_argument(name: str, args: Any) -> str | None:
     if thing[-1] in _DEVICES or (thing[0] in _DEVICES and thing[-1] in given):
         return _set_property(given)
     return _creating_argument(frozenset((*thing, "".join(thing))), given)
+
+
+@lru_cache(maxsize=4096)
+def _is_told_to_set(key: str) -> bool:
+    """Whether an argument's name is an order: `set_temperature`, not `set_id`."""
+    words = parts(fold(key)[:_LONGEST])
+    return len(words) > 1 and words[0] == "set" and words[1] not in _OF_SETS
 
 
 def _is_set(thing: tuple[str, ...], key: str, value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Removes examples from a description: JSON objects that show an input or output.
+"""Removes from a description what is no part of it: examples of an input or output, and whom its readers may contact.
 
 The remaining text is analysed in `tool_descriptions`.
 """
@@ -10,6 +10,13 @@ _OPENS = re.compile(
     re.IGNORECASE,
 )
 _MARKED = re.compile(r"<examples?>.{1,4000}?</examples?>", re.DOTALL | re.IGNORECASE)
+_HELP = re.compile(
+    r"(?<=[.!>:\n])\s{1,9}(?:[^.!?\n]{0,80}\b)?(?:contact|reach out to)\s"
+    r"(?:us|(?:our|your|the|\w{1,20})?\s?(?:\w{1,20}\s){0,2}"
+    r"(?:support|sales|account (?:manager|team)|representative|administrators?))\b[^.!?\n]{0,120}",
+    re.IGNORECASE,
+)
+"""Whom a reader of the description may ask for help: `Contact your account manager to join.`"""
 _KEY = re.compile(r"[{\[,\s]\s*\"[\w .-]{1,60}\"\s*:")
 _CLOSES = {"{": "}", "[": "]"}
 _FIRST = 20
@@ -17,9 +24,11 @@ _FIRST = 20
 
 
 def without_examples(text: str) -> str:
-    """The text without JSON examples and marked examples; an unterminated one is kept."""
+    """The text without JSON and marked examples (unterminated ones are kept) and without whom readers may contact."""
     if "<example" in text.lower():
         text = _MARKED.sub(" ", text)
+    if "ontact" in text or "each out to" in text:
+        text = _HELP.sub(" ", text)
     if '":' not in text:
         return text
     out, at = [], 0

@@ -32,6 +32,8 @@ _STATED = re.compile(
     r"(?:\s*;?\s*\Z|\s+(?:WHERE|VALUES|SELECT)\b|(?<==)|(?<=TO)|\s*\()"
 )
 """A complete statement in capitals that changes stored data."""
+_REQUESTED = re.compile(r"(?:POST|PUT|PATCH|DELETE)\s{1,3}(?:https?:/)?/\S*")
+"""The method and the path of a request that writes."""
 _INTO_SQL = re.compile(
     r"['\"]\s*\)?\s*(?:(?:OR|AND)\s+(?:\d+\s*=\s*\d|'[^']{0,20}'\s*=\s*'|true\b)|UNION\s+(?:ALL\s+)?SELECT\b|"
     r";\s*--)",
@@ -112,7 +114,9 @@ def only_alternates(text: str) -> bool:
 
 def may_run(text: str) -> bool:
     """Fast path for a value with a space: False only if it lacks the form of a command with options."""
-    return _RUNS.match(text) is not None or (text[:1].isupper() and _STATED.match(text) is not None)
+    if text[:1].isupper():
+        return _STATED.match(text) is not None or _REQUESTED.fullmatch(text) is not None
+    return _RUNS.match(text) is not None
 
 
 def scripts(text: str) -> list[str]:
@@ -194,6 +198,9 @@ def findings_in_script(script: str, *, states: bool = False) -> Iterator[Raised]
 
     With `states`, a complete SQL statement counts too.
     """
+    if states and _REQUESTED.fullmatch(script):
+        yield kinds.HTTP_WRITE
+        return
     if states and _STATED.match(script):
         yield from sql.judge(script)
         return

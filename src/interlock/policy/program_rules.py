@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 REMOTE = re.compile(r"^(?:[\w.-]+@)?[\w.-]{2,}:(?!//)|^[a-z][a-z0-9+.-]*://")
 ASKS = frozenset("--info --version -version --help -help help version -V".split())
+_HERE = re.compile(r"localhost|127\.[\d.]+|::1|/(?:var/)?run/[\w./-]+|/tmp")
+_ELSEWHERE = re.compile(r"(?:-h|--host=)(?!localhost$|127\.[\d.]+$).")
 _OPENS = re.compile(r"(?:^|,)[ugoa]*[+=][rxX]*[st]|(?:^|,)(?:[ug]*[oa][ugoa]*|)[+=][rxXst]*w")
 _DOTTED = re.compile(r"\s*(?:\.|\\)(?!tables|schema|dt|d\b|l\b|headers|mode|indexes|du\b|databases|width)")
 _RUNNING_OPTIONS = (
@@ -266,8 +268,8 @@ def _database(args: Sequence[str], command: Command, script: "Script", depth: in
     named = [arg for arg in args if not arg.startswith("-") and arg not in statements]
     statements += [arg for number, arg in enumerate(named) if " " in arg or (number and arg.startswith("."))]
     if any(
-        arg.startswith(("-h", "--host", "-U")) or REMOTE.match(arg)
-        for arg in args
+        (before in ("-h", "--host") and not _HERE.fullmatch(arg)) or REMOTE.match(arg) or _ELSEWHERE.match(arg)
+        for before, arg in itertools.pairwise(("", *args))
         if arg not in ("-header", "--help", "-html")
     ):
         script.add(kinds.LEAVES)

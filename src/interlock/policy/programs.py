@@ -225,11 +225,14 @@ SUBCOMMANDS: Mapping[str, tuple[frozenset[str], Raised]] = {
             "test compile package verify validate clean install help:evaluate help:effective-pom help:describe "
             "help:active-profiles dependency:tree dependency:list dependency:analyze "
             "versions:display-dependency-updates "
-            "versions:display-plugin-updates".split()
+            "versions:display-plugin-updates -v".split()
         ),
         LEAVES,
     ),
-    "dotnet": (frozenset("build test run restore format list new".split()), LEAVES),
+    "dotnet": (
+        frozenset("build test run restore format list new --list-sdks --list-runtimes".split()),
+        LEAVES,
+    ),
     "flutter": (frozenset("test analyze build doctor pub".split()), LEAVES),
     "apt": (frozenset("list show search policy".split()), ACCESS),
     "apt-get": (frozenset(), ACCESS),
@@ -263,7 +266,7 @@ SUBCOMMANDS: Mapping[str, tuple[frozenset[str], Raised]] = {
     "winget": (frozenset("list search".split()), ACCESS),
     "docker": (frozenset("ps images logs inspect version info top stats port history".split()), ACCESS),
     "podman": (frozenset("ps images logs inspect version info top stats port history".split()), ACCESS),
-    "docker-compose": (frozenset("ps logs config images top version".split()), ACCESS),
+    "docker-compose": (frozenset("ps logs config images top version ls port events stats".split()), ACCESS),
     "buildah": (frozenset("images".split()), ACCESS),
     "nerdctl": (frozenset("ps images".split()), ACCESS),
     "terraform": (frozenset("fmt validate version show output providers graph".split()), LEAVES),

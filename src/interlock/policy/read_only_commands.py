@@ -15,7 +15,7 @@ LOOKS = (
     uptime uname hostname whoami id groups who w date cal echo printf seq expr test [ [[ true false : type which
     whereis return exit shift let bc last lspci lsusb sleep
     diff diff3 cmp sdiff colordiff md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum
-    sum od hexdump hd strings jq ps pgrep pidof pstree lscpu lsblk lsmem lsof vmstat nproc tty locale zcat
+    sum od hexdump hd strings jq ps pgrep pidof pstree lscpu lsblk lsmem lsof vmstat nproc jobs tty locale zcat
     bzcat xzcat zipinfo getconf man help whatis apropos netstat ss for do then break continue read lsmod modinfo
     lsb_release nm objdump readelf size getent journalctl dpkg-query findmnt blkid lslocks lsns lsipc ipcs pmap pidstat
     mpstat iostat sar users lslogins b3sum exa eza lsd csvcut csvlook csvgrep csvstat pinky logname lastlog nstat
@@ -33,6 +33,8 @@ GIT = frozenset(
 )
 GIT_ASKED = re.compile(
     r"branch(?: (?:-[avr]+|--list|--all|--show-current|--contains|--merged|--no-merged|[\w./*-]+(?<=\*)))*|"
+    r"branch (?:--merged|--no-merged|--contains) [\w./-]+|"
+    r"stash show(?: -[pu]|--stat)*(?: stash@\{\d+\})?|reflog -\d+|symbolic-ref(?: --short)? HEAD|lfs ls-files|"
     r"tag(?: (?:-l|--list|-n\d*|--sort=\S+|[\w.*]*\*[\w.*]*))*|remote(?: -v| show \w+| get-url \w+)?|stash "
     r"list|reflog(?: show)?|"
     r"config (?:--get|--list|-l|--get-all|get|list)(?: [\w.-]+)?|worktree list|submodule status|notes (?:show|list)|"
@@ -43,7 +45,16 @@ ASKS = re.compile(
     r"uv|poetry|yarn|pnpm)"
     r" (?:--version|-V|-version|version)|pip[\d.]* (?:list|show|freeze)(?: [\w.-]+)*|npm (?:ls|list|view)(?: "
     r"[\w@/.-]+)*|"
-    r"(?:docker|podman|nerdctl) (?:ps|images|logs|inspect|version|info|top|port|history|stats)(?: [\w@/.:=-]+)*|"
+    r"(?:docker|podman|nerdctl) (?:ps|images|logs|inspect|version|info|top|port|history|stats)(?: [\w@/.:={}\\-]+)*|"
+    r"(?:node|php|ruby|perl|mvn) -v|[a-z][\w.+-]{1,30} (?:--version|--help|-version)|npm run|"
+    r"history(?: \d+)?|"
+    r"printenv(?: \w+)+|node --check [\w./-]+|python3? -m json\.tool(?: [\w./-]+)?|(?:ba|z|da|k)?sh -n [\w./-]+|"
+    r"openssl (?:version(?: -\w)*|"
+    r"x509(?: -in [\w./-]+| -(?:text|noout|dates|subject|issuer|serial|fingerprint|enddate))*)|"
+    r"xxd(?: -[bpu]| -[lscg] ?\d+)*(?: [\w./-]+)?|"
+    r"base64(?: -w ?\d+| -d| --decode)*(?: [\w./-]+)?|"
+    r"just (?:--list|--summary|-l)|code --list-extensions|"
+    r"top (?:-b ?-?n ?\d+|-l \d+)|yq(?: -[reP]| -o=?\w+)* [^-][^ ]* [\w./-]+|"
     r"(?:docker compose|docker-compose) (?:ps|logs|config|images|top|version|ls)(?: [\w@/.:=-]+)*|"
     r"pip[\d.]* (?:check|debug)|npm audit(?: --[\w=-]+)*|cargo (?:tree|metadata|search|info)(?: [\w@/.:=-]+)*|"
     r"gem (?:list|info|search|env|outdated)(?: [\w-]+)*|bundle (?:list|show|outdated|info)(?: [\w-]+)*|"

@@ -101,9 +101,13 @@ _READS: Mapping[str, frozenset[str]] = {
         "etcdctl": "member~list endpoint~health endpoint~status alarm~list version",
         "vault": "status version",
         "tailscale": "status version netcheck",
+        "supabase": "status projects~list functions~list migration~list",
+        "wrangler": "whoami deployments~list versions~list",
+        "firebase": "projects:list apps:list functions:list hosting:sites:list",
+        "railway": "status list whoami logs",
         "hub": "pr~list pr~show issue issue~show ci-status release release~show",
-        "terraform tofu terragrunt": "plan show providers graph validate version output state~list state~show "
-        "workspace~list "
+        "terraform tofu terragrunt": "plan show fmt~-check providers graph validate version output state~list "
+        "state~show workspace~list "
         "workspace~show metadata~functions get modules",
         "pulumi": "preview stack~ls stack~output stack~history stack~graph whoami about version config~get logs "
         "plugin~ls org~get-default stack~hist policy~ls schema~check",
@@ -137,6 +141,7 @@ _AWS = re.compile(
     r"(?:describe|list|get|head|lookup|search|estimate|detect|validate|batch-get|scan|query|filter|ls|tail|"
     r"wait)(?:-[a-z0-9-]+)?$"
 )
+_METHOD = ("-X", "--method")
 _WRITES = re.compile(r"-i*[XfF]|--method|--field|--raw-field|--input|-o=?/|--output(?:-file)?=/|--watch-file|[a-z]+://")
 _VALUED = frozenset(
     "--prefix --cwd --dir --manifest-path --workspace --filter -n --namespace -R --repo --profile --region -p "
@@ -215,6 +220,8 @@ def reads(name: str, args: Sequence[str]) -> bool:
     """Whether a service's command line only reads from it."""
     if _asks_for_help(name, args) or _only_tries(name, args):
         return True
+    if name in ("gh", "glab") and (at := next((at for at, arg in enumerate(args) if arg in _METHOD), None)):
+        args = [*args[:at], *args[at + 2 :]] if args[at + 1 : at + 2] in (["GET"], ("GET",)) else args
     if name in ("gh", "glab", "hub") and any(_WRITES.match(arg) or "override" in arg.lower() for arg in args):
         return False
     if name in _RULED and any(

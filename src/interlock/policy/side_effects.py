@@ -9,7 +9,8 @@ from interlock.policy import kinds, paths
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
 from interlock.policy.spelling import words
-from interlock.policy.vocabulary import CREDENTIAL_PAIRS, CREDENTIALS
+from interlock.policy.tool_names import ACTS, harmless
+from interlock.policy.vocabulary import CREDENTIAL_PAIRS, CREDENTIALS, GRAVE
 
 _DELIVERS = frozenset(
     "sendto sendcopyto emailto emailresultsto emailreportto mailto forwardto deliverto notifyemail".split()
@@ -50,6 +51,7 @@ _CONFIRMS = frozenset(
 )
 """Codes that confirm a login or a payment."""
 _KEYS = _CONFIRMS | _DELIVERS | _HOOKS | _CHANGES | _FIELDS | _KINDS | _RANGES | _SIDES | _PLACES
+_MAKES = frozenset("insert replace create update write overwrite append modify".split())
 _YES = frozenset(("true", "yes", "1", "on"))
 
 
@@ -62,7 +64,15 @@ def _plain(key: str) -> str:
 def concerns(key: str) -> bool:
     """Whether an argument with this name may request a side effect."""
     plain = _plain(key)
-    return plain in _KEYS or _LOSES.fullmatch(plain) is not None or _SHOWS.fullmatch(plain) is not None
+    return plain in _KEYS or _LOSES.fullmatch(plain) is not None or _SHOWS.fullmatch(plain) is not None or _orders(key)
+
+
+@lru_cache(maxsize=4096)
+def _orders(key: str) -> bool:
+    """Whether an argument's name is an operation, with what it needs as the value: `deleteSheet: {"id": 1}`."""
+    verb, *objects = words(fold(key)[:80]) or ("",)
+    grave = ACTS.get(verb) in GRAVE
+    return (grave or (bool(objects) and verb in _MAKES)) and not harmless(verb, objects)
 
 
 def judge(tool: str, args: Mapping[str, Any], *, reads: bool) -> Iterator[Raised]:
@@ -72,6 +82,8 @@ def judge(tool: str, args: Mapping[str, Any], *, reads: bool) -> Iterator[Raised
             continue
         plain = _plain(key)
         if plain in _CONFIRMS:
+            yield kinds.ACTS
+        if isinstance(value, (dict, list, tuple)) and not reads and _orders(key):
             yield kinds.ACTS
         if isinstance(value, str):
             yield from _of_text(tool, plain, value.strip(), args, reads=reads)

@@ -115,6 +115,7 @@ _TELLS: Mapping[str, str] = {
     "fuser": r"(?:-[vmun]+ ?)*(?:(?:^| )[\w./]+)+",
     "inotifywait": r"(?:(?:^| )(?:-[mrq]+|-e [\w,]+|-t \d+|--(?:monitor|recursive|quiet|event|timeout|"
     r"format)(?:=\S+)?|[\w./]+))+",
+    "xcodebuild": r"-(?:list|showsdks|version)",
     "mysqladmin": r"(?:status|ping|version|processlist|extended-status|variables)",
     "pg_isready": r"|-q",
     "wg": r"|show(?: (?!-)\w+)?",

@@ -100,6 +100,10 @@ _LOOKED_AT = frozenset(("check", "status", "history", "forecast", "estimate"))
 """Last words of names that ask about the acts before them: `restock_check`, `upgrade_downgrade_history`."""
 _LAST = frozenset("set update put close upload import mark move".split())
 """Verbs that may end a name, after their object: `time_estimate_set`."""
+_REQUEST = re.compile(r"(get|head|post|put|patch|delete)[\s_-]*/", re.IGNORECASE)
+"""A name made of the method and the path of a request: `DELETE /berths/{id}`."""
+_ONS = (("on",), ("ons",))
+"""What makes `add` a noun: `list_add_ons`."""
 _CALCULATORS = frozenset("calculator calc math maths arithmetic".split())
 _LONGEST = 256
 _OBJECTS = (
@@ -133,6 +137,11 @@ def read_name(name: str) -> Name:
 
 
 def _judge(name: str) -> Name:
+    if (request := _REQUEST.match(name)) is not None:
+        said, method = _judge_words(parts(name), name), request[1].lower()
+        if said.says is Says.NOTHING and method not in ("get", "head"):
+            return Name(Says.UNCLEAR, "changes what is stored", method)
+        return said
     segments = [segment for segment in re.split(r"__|[./:]", name) if segment]
     if len(segments) > 1:
         last = _judge_words(parts(segments[-1]), segments[-1])
@@ -306,7 +315,7 @@ def _is_thing(words: Sequence[str], at: int) -> bool:
         return bool(words[at + 1 :]) and o.RESOLVED.isdisjoint(words[at + 1 :])
     if words[at] == "send" and words[at + 1 :] in (("get", "request"), ("http", "get", "request"), ("head", "request")):
         return True
-    if words[at] == "add" and not _CALCULATORS.isdisjoint(words[:at]):
+    if words[at] == "add" and (not _CALCULATORS.isdisjoint(words[:at]) or (at and words[at + 1 : at + 2] in _ONS)):
         return True
     return words[at : at + 2] in o.COMPOUNDS or (at > 0 and words[at - 1 : at + 1] in o.COMPOUNDS)
 

@@ -12,7 +12,8 @@ ACTS: Mapping[str, str] = {
     ),
     "pays": (
         "pay settle prepay repay buy sell withdraw donate remit reimburse redeem invest borrow lend liquidate "
-        "checkout renew subscribe wager gamble waive overcharge rebuy repurchase resell retransfer redeposit rebill"
+        "checkout renew subscribe wager gamble waive overcharge rebuy repurchase resell retransfer redeposit rebill "
+        "rebalance"
     ),
     "publishes": "publish republish repost deploy redeploy announce syndicate merge unpublish reupload",
     "shares": "disclose reshare expose leak exfiltrate unshare reinvite",

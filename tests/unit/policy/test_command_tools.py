@@ -163,6 +163,14 @@ python list
 expand quay.cab tides.exe
 powershell list
 npm status
+python3 -m json.tool a.json b.json
+xxd -r tides.hex tides.bin
+openssl genrsa -out quay.txt
+printenv QUAY_TOKEN
+docker ps --format "{{.Config.Env}}"
+git stash show; git stash drop
+node -v quay.js
+yq -i .a=1 tides.yml
 """.strip().splitlines()
 
 

@@ -4,6 +4,13 @@ Judgement itself is in `test_tool_definitions`.
 """
 
 ACTS = """
+DELETE /berths/{id} | -
+POST /v1/berths | -
+POST /v1/templates | -
+delete-/quay/v3/berths | -
+regenerate_key | -
+restrict_app | -
+rebalance_portfolio | -
 delete_update_history | Returns what was deleted
 upgrade_status_page | -
 initiate_docking | Initiates the docking of a ferry
@@ -462,6 +469,12 @@ FileDeleter | Cleans up
 """`name | description` of tools that act on something."""
 
 READS = """
+GET /v1/orders | -
+get-/quay/v3/imports | -
+POST /v1/berths/search | Searches berths
+list_available_add_ons | -
+fetch_add_on | -
+list_quays | Lists quays. Early access: contact your account manager to join.
 quay_crawl | Initiates a crawl of the pages of the port
 tide_map | Creates a map of the pages of a site
 upgrade_downgrade_history | Returns the classes of a ferry by year
