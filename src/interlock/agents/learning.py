@@ -73,10 +73,10 @@ def input_of(tx: Tx, run: Any) -> LearnerInput | None:
             found = facts.of_mission(tx, run.project_id, about)
         case _:
             found = facts.of_project(tx, run.project_id, run.created_at, rehearsal=run.simulated)
-    return LearnerInput(learn_message(_goal(tx, run, about) | dict(found.shown)), found.labels)
+    return LearnerInput(learn_message(_goal(tx, run) | dict(found.shown)), found.labels)
 
 
-def _goal(tx: Tx, run: Any, about: str) -> dict[str, Any]:
+def _goal(tx: Tx, run: Any) -> dict[str, Any]:
     mission = missions.mission(tx, run.mission_id) if run.mission_id else None
     if mission is None:
         return {}

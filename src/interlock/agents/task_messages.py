@@ -15,12 +15,11 @@ from interlock.agents.persona_schema import TaskType
 from interlock.agents.quoting import LONGEST_INPUT, json_block, one_line, quoted
 from interlock.core.values import usd
 from interlock.llm.messages import Message, Text
+from interlock.store.missions import LONGEST_NOTE
 
 TASK_TYPES: tuple[str, ...] = get_args(TaskType)
 PRIORITIES = ("low", "medium", "high", "urgent")
 """Source: numbers, "Other defaults"."""
-LONGEST_NOTE = 2_000
-"""The most characters of one note that an agent is told."""
 
 
 @dataclass(frozen=True, slots=True)

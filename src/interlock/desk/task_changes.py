@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from interlock.agents.persona import Persona
 
 MOST_CHARS = 20_000
-MOST_TOLD = 2_000
-"""The most characters of a comment that a mission's coordinator is told."""
 TRIES = 3
 STATES = tuple(str(state) for state in TaskState)
 ENDED = (TaskState.DONE, TaskState.CANCELED)
@@ -140,7 +138,7 @@ def _comment(tx: Tx, person: Person, ident: str, text: str, now: datetime) -> Vi
     task_id = find(tx, "task", ident)
     row: Any = tasks.task(tx, task_id)
     if row.parent_id is None and row.status not in ENDED:
-        missions.notify(tx, task_id, "note", {"text": text[:MOST_TOLD]}, now)
+        missions.notify(tx, task_id, "note", {"text": text[: missions.LONGEST_NOTE]}, now)
     return {"id": tasks.add_message(tx, task_id, "COMMENT", person.actor, text, now), "task_id": task_id}
 
 

@@ -11,10 +11,11 @@ from interlock.core.errors import NotFound
 from interlock.core.values import usd
 from interlock.graph.delegating import waiting_for_agent
 from interlock.graph.delegation import Candidate
-from interlock.graph.view import ENDED, LIVE, MissionView, Proof, Question, Result, RunView, TaskView, Vote, highest
+from interlock.graph.view import ENDED, LIVE, MissionView, Proof, Question, Result, RunView, TaskView, Vote
 from interlock.graph.workflow import Workflow
 from interlock.policy.budgets import day_key
 from interlock.policy.checks import stored
+from interlock.policy.risk import highest
 from interlock.store import checkpoints, coordination, evidence, learner_reviews, ledger, missions, squad, tasks, votes
 from interlock.store.tx import Tx
 
@@ -137,7 +138,7 @@ class _Tables:
             feedback=row.feedback,
             superseded_by=row.superseded_by,
             result=self._results.get(row.id),
-            call_risk=highest(self._risks.get(row.id, [])),
+            call_risk=str(highest(self._risks.get(row.id, ()))),
             version=row.version,
             demands=tuple(check.name for check in stored(row.checks) if not check.waived),
             proof=_proof(self._tx, row) if row.checks and row.status in PROVING else None,

@@ -8,7 +8,8 @@ from functools import partial
 from interlock.graph import effects, evidence
 from interlock.graph.disputing import dissent, is_disputed, settled
 from interlock.graph.effects import Effect
-from interlock.graph.view import MissionView, Result, TaskView, derived_id, highest
+from interlock.graph.view import MissionView, Result, TaskView, derived_id
+from interlock.policy.risk import highest, needs_person
 
 HANDED_IN = frozenset({"REVIEW", "NEEDS_APPROVAL", "DONE"})
 
@@ -86,13 +87,13 @@ def signed_off(view: MissionView, task: TaskView, result: Result, because: str |
 
 def _signed_off(view: MissionView, task: TaskView, result: Result, because: str | None) -> list[Effect]:
     persona = view.personas.get(task.worker or task.persona or "")
-    risk = highest([persona.risk_profile if persona else "RED", result.risk, task.call_risk])
+    risk = str(highest([persona.risk_profile if persona else "RED", result.risk, task.call_risk]))
     trust = view.trust(task.worker)
     subject = derived_id("sub", task.id, "TASK_REVIEW", result.id)
     earlier = sum(q.kind == "TASK_REVIEW" and q.task_id == task.id for q in view.questions)
     approval = derived_id("apr", view.id, task.id, "TASK_REVIEW", earlier)
     key = f"sign_off:{task.id}:v{task.version}"
-    if because is None and (risk == "GREEN" or (risk == "YELLOW" and trust in ("specialist", "lead"))):
+    if because is None and not needs_person(risk, trust):
         why = "GREEN work needs no person" if risk == "GREEN" else f"YELLOW work of a {trust}"
         return [
             effects.approve(task, approval, subject, risk, why, result),

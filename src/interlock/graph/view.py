@@ -3,7 +3,7 @@
 It is read in `loading`; the nodes draw conclusions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -19,7 +19,6 @@ OPEN = frozenset({"ASSIGNED", "IN_PROGRESS"})
 LIVE = frozenset(OPEN_RUNS)
 ADDED = "added:"
 """How the key of a task begins that a person added; no key of a plan does."""
-RISKS = ("GREEN", "YELLOW", "RED")
 
 
 def derived_id(prefix: str, *parts: object) -> str:
@@ -287,8 +286,3 @@ class MissionView:
     def trust(self, persona: str | None) -> str:
         """The trust of a persona's member; the lowest if it has none."""
         return next((c.trust for c in self.candidates if c.persona.name == persona), "intern")
-
-
-def highest(risks: Sequence[str]) -> str:
-    """The highest of some risks."""
-    return max(risks, key=RISKS.index, default="GREEN")

@@ -347,9 +347,8 @@ _KINDS: dict[str, type[Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What is known of a model: its window, its longest answer, and whether it takes a temperature."""
+    """What is known of a model: its window, and its longest answer."""
 
     context_tokens: int = 200_000
     max_output_tokens: int = 64_000
-    accepts_temperature: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)

@@ -19,11 +19,6 @@ def subject_hash(run_id: str, call_id: str, tool_digest: str, args: Any, files: 
     return digest([_FORM, run_id, call_id, tool_digest, args, sorted(files.items())])
 
 
-def definition_digest(name: str, description: str, input_schema: Any) -> str:
-    """A digest of a tool's definition, which changes if the tool does, in hex."""
-    return digest([name, description, input_schema])
-
-
 def same(one: str, other: str) -> bool:
     """Whether two hashes are equal, in constant time; empty ones never are."""
     return bool(one) and hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))

@@ -386,11 +386,12 @@ class _Reader:
         if t.SERVER.match(text):
             self.add(kinds.LEAVES)
         if len(text) < 300 and "\n" not in text:
-            if t.URL.match(text.strip()) and self.found.get(kinds.LEAVES.rule) is None and self._fetches_anyway(text):
+            if t.URL.match(text.strip()) and self.found.get(kinds.LEAVES.rule) is None and self._opens_addresses:
                 self.add(kinds.LEAVES)
             if ("/" in text or text.startswith(".")) and " " not in text and paths.touches_secret(text):
                 self.add(kinds.READS_SECRETS)
 
-    def _fetches_anyway(self, text: str) -> bool:
-        """Whether a URL is passed to a library that opens URLs like files."""
+    @property
+    def _opens_addresses(self) -> bool:
+        """Whether the code imports a library that opens URLs like files."""
         return not t.OPENS_ADDRESSES.isdisjoint(self.names)

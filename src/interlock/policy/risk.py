@@ -62,14 +62,11 @@ MATRIX: Mapping[Risk, Mapping[Trust, Effect]] = {
 """INVARIANT: RED is held for everyone. Source: numbers, "Risk and trust"."""
 
 
-def review_risk(profile: Risk, calls: Iterable[Risk]) -> Risk:
-    """The risk of a deliverable: the persona's profile, or the highest of the calls executed for it.
-
-    Source: decisions, "Review".
-    """
-    return max((profile, *calls), key=_LEVELS.__getitem__)
+def highest(risks: Iterable[str]) -> Risk:
+    """The highest of some risks, GREEN if there are none; an unknown one counts as RED."""
+    return max((Risk.__members__.get(each, Risk.RED) for each in risks), default=Risk.GREEN)
 
 
-def review_effect(profile: Risk, calls: Iterable[Risk], trust: Trust) -> Effect:
-    """Whether a deliverable is approved by the policy (ALLOW) or waits for a person (HOLD). Source: row B2."""
-    return MATRIX[review_risk(profile, calls)][trust]
+def needs_person(risk: str, trust: str) -> bool:
+    """Whether a deliverable waits for a person; the policy approves all others. Source: row B2."""
+    return MATRIX[Risk(risk)][Trust(trust)] is not Effect.ALLOW

@@ -142,10 +142,6 @@ class Policy:
             found = self._by_tool[tool] = _applicable(self.rules, self.denials, tool)
         return found
 
-    def base_is_green(self, tool: str) -> bool:
-        """Whether calls of a tool are GREEN unless a rule raises them."""
-        return self.base.get(tool, BASE.get(tool)) is Risk.GREEN
-
     def _content(self) -> dict[str, Any]:
         return {
             "builtin": {name: str(risk) for name, risk in BASE.items()},

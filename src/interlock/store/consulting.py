@@ -33,14 +33,6 @@ _KEEP = sa.update(APPROVALS).where(_a.id == b("approval")).values(request=b("ask
 _CONSULTED = sa.select(APPROVALS).where(approvals.OPEN, _a.status == CONSULTING)
 
 
-def consult(tx: Tx, **values: Any) -> None:
-    """Creates a question that is hidden, and cannot be answered, until `release`; its expiry counts from now.
-
-    Its run waits, but its task is not in NEEDS_APPROVAL meanwhile, since no person has been asked yet.
-    """
-    approvals.ask(tx, **{**values, "status": CONSULTING})
-
-
 def consulted(tx: Tx) -> list[Any]:
     """The questions on which models are voting, oldest first."""
     return sorted(tx.rows(_CONSULTED), key=lambda row: (row.created_at, row.id))

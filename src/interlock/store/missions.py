@@ -18,6 +18,8 @@ from interlock.store.tx import Tx
 
 MISSIONS, EVENTS, TASKS = table(Mission), table(MissionEvent), table(Task)
 _mi, _ev, _t = MISSIONS.c, EVENTS.c, TASKS.c
+LONGEST_NOTE = 2_000
+"""The most characters of a person's note on a mission that its coordinator and its agents are told."""
 _TIME = UTCDateTime()
 MISSION = sa.select(MISSIONS).where(_mi.id == b("mission"))
 _ROUTE = sa.select(_mi.project_id, _mi.coordinator_agent_id).where(_mi.id == b("mission"))

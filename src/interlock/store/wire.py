@@ -12,7 +12,7 @@ from typing import Any
 
 from interlock.core.text import storable_json
 
-PREPARED, UNNAMED = b"interlock_%d", b""
+PREPARED = b"interlock_%d"
 MOST_PREPARED = 500
 """More than the store has; a limit, so that ad-hoc statements do not fill the server's memory."""
 POLL_MS = 1_000

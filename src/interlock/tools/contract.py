@@ -18,6 +18,7 @@ import pydantic_core
 from interlock.core.errors import InterlockError, UsageError
 from interlock.core.values import Actor, digest
 from interlock.llm.messages import ToolSpec
+from interlock.policy.risk import Risk
 from interlock.tools.errors import ToolError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ P = ParamSpec("P")
 UNTRUSTED, PRIVATE, OUTWARD = "untrusted", "private", "outward"
 LABELS = frozenset({UNTRUSTED, PRIVATE, OUTWARD})
 """Untrusted: it returns content from outside. Private: it reads private data. Outward: it sends. Source: row C11."""
-RISKS = frozenset({"GREEN", "YELLOW", "RED"})
+RISKS = frozenset(map(str, Risk))
 CHILD_S = 60.0
 CHILD_ENDED = "CHILD_ENDED"
 """The activity that records a child process that was ended early."""
@@ -212,8 +213,6 @@ class Tool:
     """Returns what a rehearsal reports instead of calling it."""
     builtin: bool = False
     """Whether it comes with Interlock, so that the built-in risk table applies."""
-    for_personas: frozenset[str] | None = None
-    """The personas that may be offered it; None for all."""
     needs: frozenset[str] = frozenset()
     """Capabilities that a worker needs to call it, such as `browser`; agents that have the tool run only there."""
 

@@ -24,10 +24,6 @@ from interlock.tools.folder import Folder, Found, Missing, Stamp, delete_tree
 from interlock.tools.paths import parse
 
 MIB = 1024 * 1024
-BOOTSTRAP_FILES = frozenset(
-    f"{name}.md" for name in ("ARCHITECTURE", "AGENTS", "SOUL", "TOOLS", "USER", "HEARTBEAT", "MEMORY", "BOOTSTRAP")
-)
-"""Top-level files that become part of prompts: writing one is RED. Source: rows F2, C1."""
 BATCH_FILES, BATCH_BYTES = 64, 4 * MIB
 """How many files, and bytes of them, are laid down in one step, if each is not larger by itself."""
 ABSENT = "absent"

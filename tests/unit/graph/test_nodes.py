@@ -11,7 +11,7 @@ from interlock.graph.delegating import delegate
 from interlock.graph.delegation import Candidate
 from interlock.graph.resolving import closing
 from interlock.graph.reviewing import gates, signed_off
-from interlock.graph.view import MissionView, Result, RunView, TaskView, derived_id, highest
+from interlock.graph.view import MissionView, Result, RunView, TaskView, derived_id
 
 PERSONAS = load_personas(True, [], known_tools=frozenset()).personas
 RESULT = Result(id="dlv_1", title="the work")
@@ -103,10 +103,6 @@ def test_a_reviews_run_names_what_it_judges() -> None:
 
 def test_derived_ids_follow_from_their_parts_alone() -> None:
     assert derived_id("tsk", "m", "a") == derived_id("tsk", "m", "a") != derived_id("tsk", "m", "b")
-
-
-def test_highest_risk_of_none_is_green() -> None:
-    assert (highest([]), highest(["YELLOW", "RED", "GREEN"])) == ("GREEN", "RED")
 
 
 def _runtime(seen: MissionView) -> Any:

@@ -13,7 +13,7 @@ from interlock.policy.calls import ApprovedBinding, Call, Caller, Decision
 from interlock.policy.conditions import compile_condition
 from interlock.policy.decide import decide
 from interlock.policy.policy_file import policy_from
-from interlock.policy.risk import MATRIX, Effect, Risk, Trust, review_effect, review_risk
+from interlock.policy.risk import MATRIX, Effect, Risk, Trust, highest, needs_person
 from interlock.policy.rules import Policy, Rule
 
 BUILTIN = Policy.builtin()
@@ -226,12 +226,18 @@ def test_reasons_carry_no_secret() -> None:
     assert "IOSFODNN7" not in told
 
 
-def test_the_risk_of_a_deliverable_is_the_highest_of_profile_and_calls() -> None:
-    assert review_risk(Risk.GREEN, [Risk.YELLOW, Risk.GREEN]) is Risk.YELLOW
-    assert review_risk(Risk.RED, []) is Risk.RED
-    assert review_effect(Risk.GREEN, [], Trust.INTERN) is Effect.ALLOW
-    assert review_effect(Risk.YELLOW, [], Trust.INTERN) is Effect.HOLD
-    assert review_effect(Risk.GREEN, [Risk.RED], Trust.LEAD) is Effect.HOLD
+@pytest.mark.parametrize(
+    ("risks", "risk"), [((), "GREEN"), (("YELLOW", "GREEN"), "YELLOW"), (("GREEN", "RED", "YELLOW"), "RED"),
+                        (("GREEN", "purple"), "RED"), (("",), "RED")],
+)  # fmt: skip
+def test_risk_of_a_deliverable_is_the_highest_and_an_unknown_one_is_red(risks: tuple[str, ...], risk: str) -> None:
+    assert highest(risks) is Risk(risk)
+
+
+@given(st.sampled_from(Risk), st.sampled_from(Trust))
+def test_deliverable_waits_for_a_person_exactly_where_a_call_of_its_risk_would(risk: Risk, trust: Trust) -> None:
+    assert needs_person(str(risk), str(trust)) == (MATRIX[risk][trust] is Effect.HOLD)
+    assert needs_person(str(risk), str(trust)) == (risk is Risk.RED or (risk is Risk.YELLOW and trust is Trust.INTERN))
 
 
 def test_risks_are_in_order() -> None:

@@ -2,13 +2,13 @@
 
 import pytest
 
+from interlock.agents.bootstrap import FILES
 from interlock.policy.calls import Call, Caller, Decision
 from interlock.policy.decide import decide
 from interlock.policy.risk import Effect, Risk, Trust
 from interlock.policy.rules import Policy
 from interlock.tools.builtin import builtin_tools
 from interlock.tools.contract import Tool
-from interlock.tools.workspace import BOOTSTRAP_FILES
 from tests.tool_calls import BOX
 
 
@@ -25,8 +25,8 @@ def test_tool_declares_the_risk_that_the_table_gives_it(tool: Tool) -> None:
     assert tool.risk == str(decided(tool).risk) == str(decided(tool, is_builtin=False).risk)
 
 
-@pytest.mark.parametrize("name", sorted({*BOOTSTRAP_FILES, *(name.lower() for name in BOOTSTRAP_FILES)}))
-def test_writing_a_bootstrap_file_needs_a_person(name: str) -> None:
+@pytest.mark.parametrize("name", sorted({*FILES, *(name.lower() for name in FILES)}))
+def test_writing_a_file_that_becomes_part_of_prompts_needs_a_person(name: str) -> None:
     tool = BOX.get("file_write")
     assert tool is not None
     decision = decided(tool, path=name, content="be bold")

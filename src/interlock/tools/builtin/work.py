@@ -8,6 +8,7 @@ from interlock.core.ids import new_id
 from interlock.core.values import canonical_json, digest
 from interlock.policy import gate
 from interlock.policy.gate import Fault, Submission
+from interlock.policy.risk import highest
 from interlock.store import blobs, evidence, squad, tasks, traces
 from interlock.store.evidence import GATE, Finding
 from interlock.store.tx import Tx
@@ -23,7 +24,6 @@ AT_ONCE_BYTES = 100_000
 """A larger file is checked in a thread."""
 _NOT_TAKEN = "this was not taken as a deliverable, mend it and hand it in again:"
 VERDICTS = ("pass", "changes")
-_RISKS = ("GREEN", "YELLOW", "RED")
 _ENDED = ("DONE", "CANCELED")
 
 
@@ -129,8 +129,7 @@ def hand_in(tx: Tx, row: dict[str, Any], file: bytes | None, ctx: ToolContext) -
     agent = squad.agent(tx, ctx.agent_id)
     profile = "RED" if agent is None else agent.persona_json.get("risk_profile", "RED")
     executed = traces.executed_risks(tx, row["task_id"])
-    risk = max((profile, *executed), key=lambda name: _RISKS.index(name) if name in _RISKS else len(_RISKS))
-    tasks.hand_in(tx, {**row, "risk": risk if risk in _RISKS else "RED"}, ctx.now)
+    tasks.hand_in(tx, {**row, "risk": str(highest((profile, *executed)))}, ctx.now)
     said = f"handed in {row['id']} ({row['kind']}): {row['title']}, sha256 {row['sha256']}"
     tasks.add_message(tx, row["task_id"], "ARTIFACT", ctx.actor, said, ctx.now, run_id=ctx.run_id)
 
