@@ -99,7 +99,7 @@ def test_doctor_warns_of_a_project_whose_agents_can_soon_write_no_more_files(cli
     assert cli("run", "Compare A and B", "--model", "rehearsal/offline", "--no-wait").code == 0
     asyncio.run(filled())
     [(state, found)] = told()
-    assert (state, found.partition(": have")[0]) == (
+    assert (state, found.partition(": after")[0]) == (
         "warning", "project default: 2 files of at most 5,000, 250 MiB of at most 256",
     )  # fmt: skip
 

@@ -272,8 +272,8 @@ async def _files(settings: Settings) -> list[Finding]:
         Finding(
             "files", "warning",
             f"project {each['project_id']}: {each['count']:,} files of at most {most.file_count:,}, "
-            f"{each['bytes'] // MIB:,} MiB of at most {most.total_bytes // MIB:,}: have an agent with code_exec remove "
-            "what is not needed, or go on in another project",
+            f"{each['bytes'] // MIB:,} MiB of at most {most.total_bytes // MIB:,}: after that, agents can write no "
+            "new ones; go on in another project",
         )
         for each in await fleet.files(settings) or ()
         if each["count"] >= NEARLY_FULL * most.file_count or each["bytes"] >= NEARLY_FULL * most.total_bytes
