@@ -36,7 +36,7 @@ async def check_fleet(folder: Path, url: str, *, agents: int, runs: int, kills: 
     assert money["estimated"] > 0
 
 
-async def test_runs_of_a_fleet_are_neither_lost_nor_doubled_nor_out_of_order_though_workers_are_killed(
+async def test_killed_workers_of_a_fleet_lose_double_and_reorder_no_runs(
     postgresql_databases: Databases, tmp_path: Path
 ) -> None:
     await check_fleet(tmp_path, postgresql_databases(), agents=20, runs=200, kills=12)

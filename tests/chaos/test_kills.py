@@ -51,7 +51,7 @@ async def test_mission_survives_the_death_of_its_process_anywhere_between_start_
     assert siege.deaths == len(siege.hits) == len(ANYWHERE)
 
 
-async def test_effects_happen_once_and_cut_model_calls_are_paid_for_though_the_process_dies_around_each(
+async def test_effects_happen_once_and_cut_model_calls_are_paid_wherever_the_process_dies(
     databases: Databases, tmp_path: Path
 ) -> None:
     siege = await Siege(tmp_path / "siege", databases(), [], [*EFFECTS, *MODEL]).endure()

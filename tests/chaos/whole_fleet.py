@@ -9,7 +9,7 @@ from tests.chaos.conftest import Databases
 from tests.chaos.test_fleet import check_fleet
 
 
-async def test_a_thousand_runs_under_a_hundred_kills_are_neither_lost_nor_doubled_nor_out_of_order(
+async def test_hundred_kills_lose_double_and_reorder_none_of_a_thousand_runs(
     postgresql_databases: Databases, tmp_path: Path
 ) -> None:
     await check_fleet(tmp_path, postgresql_databases(), agents=100, runs=1000, kills=100)

@@ -188,9 +188,17 @@ def test_table_of_budgets_has_the_defaults() -> None:
     assert shown["run"] == [budgets.RUN[trust] / budgets.USD for trust in trusts]
 
 
+def shown_yaml(path: Path) -> list[str]:
+    return list(blocks(path.read_text(encoding="utf-8"), "yaml"))
+
+
+def is_settings(data: object) -> bool:
+    return isinstance(data, dict) and data.keys() <= Settings.model_fields.keys()
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_every_persona_that_is_shown_loads(path: Path, tmp_path: Path) -> None:
-    shown = [b for b in blocks(path.read_text(encoding="utf-8"), "yaml") if b.startswith("schema_version")]
+    shown = [block for block in shown_yaml(path) if block.startswith("schema_version")]
     shown = [block for block in shown if "\nsteps:" not in block]
     for number, block in enumerate(shown):
         (tmp_path / f"{number}.yaml").write_text(block, encoding="utf-8")
@@ -199,16 +207,22 @@ def test_every_persona_that_is_shown_loads(path: Path, tmp_path: Path) -> None:
     assert len(found.personas) == len(shown)
 
 
+def test_personas_policies_and_settings_are_shown() -> None:
+    shown = [block for path in DOCUMENTS for block in shown_yaml(path)]
+    assert any(block.startswith("schema_version") and "\nsteps:" not in block for block in shown)
+    assert any(block.startswith("version") for block in shown)
+    assert any(is_settings(yaml.safe_load(block)) for block in shown)
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_every_policy_that_is_shown_is_one(path: Path) -> None:
-    shown = [b for b in blocks(path.read_text(encoding="utf-8"), "yaml") if b.startswith("version")]
+    shown = [block for block in shown_yaml(path) if block.startswith("version")]
     assert all(policy_from(block, name_of(path)).rules for block in shown)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_every_settings_file_that_is_shown_is_valid(path: Path) -> None:
-    shown = [yaml.safe_load(block) for block in blocks(path.read_text(encoding="utf-8"), "yaml")]
-    for data in (data for data in shown if isinstance(data, dict) and data.keys() <= Settings.model_fields.keys()):
+    for data in filter(is_settings, map(yaml.safe_load, shown_yaml(path))):
         assert Settings.model_validate({"home": ROOT, "database_url": "sqlite:///x", **data})
 
 

@@ -69,7 +69,7 @@ async def test_the_card_of_a_held_call_says_who_what_why_and_what_it_has_cost(bo
     ]
 
 
-async def test_the_card_says_what_ends_without_an_answer_and_speaks_of_a_task_only_where_there_is_one(
+async def test_card_says_what_ends_without_an_answer_and_names_a_task_only_if_there_is_one(
     box: Interlock,
 ) -> None:
     await box.run(HELD)

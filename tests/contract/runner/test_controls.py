@@ -1,8 +1,6 @@
 """Runs under the squad's controls: what ends at once, what ends its step, what starts, and where each goes on."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +15,8 @@ from interlock.store.controls import Mode
 from interlock.store.tx import Tx
 from interlock.testing.scripted import Scripted, ScriptedModel, Stream, calls, reply_of
 from interlock.tools.registry import Tool, ToolContext, tool
-from interlock.worker.loop import Worker
 from tests.contract.runner.stage import WORKER, CountingStore, Stage, staged, told, until
+from tests.contract.runner.workers import becomes, working
 
 
 @tool(risk="GREEN", idempotent=True, outside=False)
@@ -42,27 +40,6 @@ class Gate:
         self.began.set()
         await self.may_end.wait()
         return "waited"
-
-
-@asynccontextmanager
-async def working(stage: Stage) -> AsyncIterator[Worker]:
-    """A worker at work, stopped at the end."""
-    worker = Worker(stage.runtime, concurrency=4)
-    running = asyncio.create_task(worker.run())
-    try:
-        yield worker
-    finally:
-        worker.stop()
-        await running
-
-
-async def becomes(stage: Stage, run: str, status: str) -> None:
-    """Waits until a run is in a state."""
-
-    async def is_so() -> bool:
-        return bool((await stage.run(run)).status == status)
-
-    await until(is_so)
 
 
 async def settled(stage: Stage, run: str) -> list[tuple[int, bool]]:

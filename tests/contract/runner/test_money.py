@@ -262,7 +262,7 @@ async def test_unknown_model_is_paid_at_the_configured_rate_and_says_so(store: C
 
 
 @pytest.mark.parametrize("count", [2**32 - 1, 10**20, 1e300])
-async def test_a_bill_that_no_column_can_hold_is_booked_all_the_same_and_freezes_what_it_is_paid_from(
+async def test_bill_that_no_column_can_hold_is_booked_and_freezes_the_account(
     store: CountingStore, tmp_path: Path, count: float
 ) -> None:
     bill = Answer([text("hello")], usage={"input_tokens": count, "output_tokens": count})

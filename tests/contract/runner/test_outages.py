@@ -13,7 +13,7 @@ from interlock.store.tx import Tx
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.registry import Outcome, tool, write
 from tests.contract.runner.stage import CountingStore, Stage, staged, until
-from tests.contract.runner.test_controls import becomes, working
+from tests.contract.runner.workers import becomes, working
 
 
 def fault(kind: ModelFault, usage: Usage | None = None, retry_after_s: float | None = None) -> ModelError:

@@ -89,6 +89,7 @@ async def test_prompt_of_any_provider_begins_as_the_one_before_did(store: Counti
     stage = await staged(store, tmp_path, model, [look])
     await stage.think("look")
     await stage.work()
+    assert len(model.requests) == 3
     for before, after in zip(model.requests, model.requests[1:], strict=False):
         assert (before.system, before.tools) == (after.system, after.tools)
         assert before.messages == after.messages[: len(before.messages)]

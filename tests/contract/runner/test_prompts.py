@@ -80,7 +80,7 @@ async def test_a_chat_is_shown_everything_and_acquires_its_taint(stage: Stage) -
     assert {"untrusted", "private"} <= set((await stage.run(run)).labels)
 
 
-async def test_the_stable_part_is_the_same_in_the_next_run_and_memories_that_were_shown_count_as_used(
+async def test_stable_part_of_a_prompt_stays_the_same_and_shown_memories_count_as_used(
     stage: Stage,
 ) -> None:
     memory = await remember(stage, "Acme is in Graz.", 0.9)

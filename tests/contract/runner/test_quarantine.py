@@ -15,7 +15,8 @@ from interlock.store.squad import Descriptor
 from interlock.testing.scripted import ScriptedModel, Stream, calls
 from interlock.tools.contract import Outcome, Tool, ToolContext, write
 from tests.contract.runner.stage import PROJECT, CountingStore, Stage, hand_in, staged, until
-from tests.contract.runner.test_controls import Gate, becomes, working
+from tests.contract.runner.test_controls import Gate
+from tests.contract.runner.workers import becomes, working
 
 
 async def blocked(stage: Stage, run: str) -> tuple[str, str | None]:

@@ -166,7 +166,7 @@ async def test_a_mission_starts_only_where_work_was_asked_for(stage: Stage, answ
         assert (row.workflow or {}).get("name") == ("incident" if "workflow" in answer else None)
 
 
-async def test_words_of_a_workflow_start_it_where_they_are_an_order_and_ask_where_they_are_a_question(
+async def test_words_of_a_workflow_start_it_as_an_order_and_ask_as_a_question(
     stage: Stage,
 ) -> None:
     order = await route(stage.runtime, stage.ada, "Add feature: dark mode for the page")

@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,21 +13,9 @@ from interlock.store.engine import Store
 from interlock.store.errors import StoreUnavailable
 from interlock.testing.scripted import ScriptedModel, Stream, calls
 from interlock.tools.registry import tool
-from interlock.worker.loop import Worker
 from interlock.worker.watchkeeping import Hands, Watchkeeper
 from tests.contract.runner.stage import CountingStore, Stage, staged, until
-
-
-@asynccontextmanager
-async def working(stage: Stage, concurrency: int = 4) -> AsyncIterator[Worker]:
-    """A worker at work, stopped at the end."""
-    worker = Worker(stage.runtime, concurrency=concurrency)
-    running = asyncio.create_task(worker.run())
-    try:
-        yield worker
-    finally:
-        worker.stop()
-        await running
+from tests.contract.runner.workers import working
 
 
 async def over(stage: Stage, *runs: str) -> None:

@@ -1,8 +1,6 @@
 """A worker from its entry to its end: what it may claim, how it drains, what it lets go of, what it proves."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +14,10 @@ from interlock.store import audit, leases, mailbox, processes
 from interlock.store.mailbox import Claim
 from interlock.testing.scripted import ScriptedModel, Stream, calls
 from interlock.tools.registry import ToolContext, tool
-from interlock.worker.loop import TRIES, Worker
+from interlock.worker.loop import TRIES
 from interlock.worker.watchkeeping import Hands, Watchkeeper
 from tests.contract.runner.stage import CountingStore, Stage, staged, until
+from tests.contract.runner.workers import becomes, working
 
 
 @tool(risk="GREEN", idempotent=True, outside=False, needs=["gpu"])
@@ -31,27 +30,6 @@ async def render(what: str) -> str:
 async def rest(ctx: ToolContext) -> str:
     """Sleeps in a process of its own."""
     return (await ctx.child(["sh", "-c", "sleep 60"])).output
-
-
-@asynccontextmanager
-async def working(stage: Stage) -> AsyncIterator[Worker]:
-    """A worker at work, stopped at the end."""
-    worker = Worker(stage.runtime, concurrency=4)
-    running = asyncio.create_task(worker.run())
-    try:
-        yield worker
-    finally:
-        worker.stop()
-        await running
-
-
-async def becomes(stage: Stage, run: str, status: str) -> None:
-    """Waits until a run is in a state."""
-
-    async def is_so() -> bool:
-        return bool((await stage.run(run)).status == status)
-
-    await until(is_so)
 
 
 async def nobody() -> str:
@@ -134,7 +112,7 @@ async def test_draining_worker_begins_nothing_and_lets_the_step_end(store: Count
         await becomes(stage, late, "completed")
 
 
-async def test_run_that_waits_for_its_model_is_handed_back_at_once_where_that_is_wanted_and_is_charged(
+async def test_run_that_waits_for_its_model_is_handed_back_at_once_on_request_and_charged(
     store: CountingStore, tmp_path: Path
 ) -> None:
     stage = await staged(store, tmp_path, ScriptedModel(Stream(asyncio.Event())))

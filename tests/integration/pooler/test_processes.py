@@ -184,7 +184,7 @@ async def test_pause_and_stop_are_in_force_in_four_worker_processes_soon(
         assert (await check_books(fleet.office, killed=False))["estimated"] > 0
 
 
-async def test_worker_process_that_is_told_to_end_lets_the_step_end_or_hands_it_back_and_nothing_is_lost(
+async def test_worker_told_to_end_finishes_its_step_or_hands_it_back_and_loses_nothing(
     pooled_url: str, postgres_url: str, tmp_path: Path
 ) -> None:
     async with fleet_over(pooled_url, postgres_url, tmp_path) as fleet:
