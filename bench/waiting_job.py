@@ -1,6 +1,6 @@
 """A thousand agents that wait for a slow model at once, in one process; measures memory and delays of the event loop.
 
-The model is a local server in the process that started this one, reached over HTTP by the adapter for Anthropic.
+The model is a local server in a process of its own, reached over HTTP by the adapter for Anthropic.
 """
 
 import argparse

@@ -61,7 +61,12 @@ _RUNNING = sa.select(_run.id).where(_run.status == sa.text("'running'"))
 _PUT_OFF = sa.select(_run.id, _run.agent_id).where(
     _run.status == sa.text("'created'"), _run.error.is_not(None), _run.due_at > b("now", type_=_TIME)
 )
-_READY_NOW = sa.update(LANES).where(_lane.agent_id == b("agent")).values(ready_at=b("now", type_=_TIME), due_at=None)
+_READY_NOW = (
+    sa.update(LANES)
+    .where(_lane.agent_id == b("agent"), _lane.parked_run_id.is_(None))
+    .values(ready_at=b("now", type_=_TIME), due_at=None)
+)
+"""A lane that is closed until a person has answered stays so."""
 _DUE_NOW = sa.update(RUNS).where(_run.id == b("run"), _run.status == sa.text("'created'")).values(due_at=None)
 _CONTROLLED = sa.select(_run.id, _run.control).where(
     _run.worker_id == b("worker"), _run.status == sa.text("'running'"), _run.control.is_not(None)

@@ -28,13 +28,13 @@ RARE = ("epochs", "personal", "personal_echoes", "personal_memories", "personal_
 there is.
 """
 BEGUN = {
-    "asked._ORIGINS", "dispatch._ATTEMPT", "facts._ANSWERS", "facts._CALL_ROWS", "facts._CHANGES", "facts._FILE_ROWS",
-    "facts._HANDED_IN", "facts._INCIDENT_ROWS", "facts._OF_RUNS", "facts._OF_TASKS", "facts._RUN_ROWS", "facts._SAID",
-    "facts._TAINT", "facts._TASK_ROWS", "ledger._past", "outbox._NEWS", "queues._RESULT", "rooms._REPLY_COUNTS",
-    "rooms._SAID", "traces._OPEN_RUNS",
+    "approval_queue._ORIGINS", "dispatch._ATTEMPT", "facts._ANSWERS", "facts._CALL_ROWS", "facts._CHANGES",
+    "facts._FILE_ROWS", "facts._HANDED_IN", "facts._INCIDENT_ROWS", "facts._OF_RUNS", "facts._OF_TASKS",
+    "facts._RUN_ROWS", "facts._SAID", "facts._TAINT", "facts._TASK_ROWS", "ledger._past", "outbox._NEWS",
+    "queues._RESULT", "rooms._REPLY_COUNTS", "rooms._SAID", "traces._OPEN_RUNS",
 }  # fmt: skip
 """Never asked as they are: what they are asked about is added."""
-FIRST_OR_LAST = {"audit._RECENT", "feed._FIRST", "looks._LATEST", "seals._LAST"}
+FIRST_OR_LAST = {"audit._RECENT", "feed._FIRST", "learner_reviews._LATEST", "seals._LAST"}
 """Begin at an end of an index, and stop after so many rows."""
 COUNTS = {
     "counts._ALL_TASKS", "counts._MISSIONS", "counts._RUNS", "counts._RUNS_IN[cancelled]", "counts._RUNS_IN[failed]",
@@ -42,12 +42,12 @@ COUNTS = {
 """How many there are of all, for `interlock status`: by a small index alone, not the rows."""
 BESIDE = {
     "balances._ACCOUNTS_N", "balances._LINES_N", "balances._OVER", "balances._UNRESERVED", "facts._OF_PROJECT[answers]",
-    "facts._OF_PROJECT[calls]", "facts._OF_PROJECT[incidents]", "facts._OF_THE_KIND", "looks._NEW_INCIDENTS",
-    "looks._NEW_LESSONS", "looks._PROJECTS",
+    "facts._OF_PROJECT[calls]", "facts._OF_PROJECT[incidents]", "facts._OF_THE_KIND", "learner_reviews._NEW_INCIDENTS",
+    "learner_reviews._NEW_LESSONS", "learner_reviews._PROJECTS",
 }  # fmt: skip
 """Beside the writer: `interlock ledger verify`, and hourly what is new for the Learner in a whole project."""
 ON_A_PERSONS_WORD = {
-    "agent_mail._LATEST", "explaining._SUMS", "feed._EMPTY", "mentioning._LIKE_IT",
+    "agent_mail._LATEST", "blobs._SIZES", "ledger_lines._SUMS", "feed._EMPTY", "mention_notices._LIKE_IT",
     "seals._LIVE", "seals._NO_HORIZON", "sessions._TALKS", "votes._ON_TASK", "withdrawals._UNUSED",
 }  # fmt: skip
 """Once for something that a person asks for or names, and for the pruning of activities."""

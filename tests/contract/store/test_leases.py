@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from interlock.store import approvals, leases, ledger, mailbox, traces
+from interlock.store import approvals, dead_letters, leases, ledger, mailbox, traces
 from interlock.store.engine import Store
 from interlock.store.errors import LeaseLost
 from interlock.store.mailbox import Claim
@@ -146,3 +146,21 @@ async def test_runs_put_off_by_a_fault_go_on_at_once_when_that_is_asked(store: S
     await store.write(mailbox.post, message(await store.write(agent, "b"), "delayed", due_at=after(600)), T0)
     await store.write(leases.retry_now, after(1))
     assert [c.run.id for c in await store.write(mailbox.claim, "w", 9, after(1))] == ["run"]
+
+
+async def test_trying_again_at_once_opens_no_lane_that_is_closed_until_a_person_has_answered(store: Store) -> None:
+    coder = await store.write(agent, "a", "task")
+    await store.write(claimed, coder, "first")
+    await store.write(leases.take_back, "w", T0, crash_limit=0)
+    second = await store.write(claimed, coder, "second")
+    await store.write(mailbox.requeue, second, T0, due_at=after(600), error="the model is busy")
+    assert await store.write(dead_letters.revive, "first", T0)
+    [first] = await store.write(mailbox.claim, "w", 9, T0)
+    assert first.run.id == "first"
+    await store.write(park, first)
+    await store.write(leases.retry_now, after(1))
+    assert await store.write(mailbox.claim, "w", 9, after(1)) == []
+    await store.write(mailbox.wake, "first", after(2))
+    [first] = await store.write(mailbox.claim, "w", 9, after(2))
+    await store.write(done, first, after(3))
+    assert [claim.run.id for claim in await store.write(mailbox.claim, "w", 9, after(3))] == ["second"]
