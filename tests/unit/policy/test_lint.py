@@ -48,6 +48,10 @@ def of_rules(*rules: str, deny: tuple[str, ...] = ()) -> list[str]:
             "shadowed p.yaml:3: rule `a` is shadowed: `b` (p.yaml:4) already raises as high whatever it matches",
         ),
         (
+            ["id: a, risk: RED, tools: ['git*', pay]", "id: b, risk: RED, tools: ['git*', 'p*']"],
+            "shadowed p.yaml:3: rule `a` is shadowed: `b` (p.yaml:4) already raises as high whatever it matches",
+        ),
+        (
             ["id: a, risk: RED, tools: [git_ops]", "id: b, risk: YELLOW, tools: [git_ops]"],
             "shadowed p.yaml:4: rule `b` is shadowed: `a` (p.yaml:3) already raises as high whatever it matches",
         ),
