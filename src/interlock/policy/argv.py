@@ -10,8 +10,11 @@ from typing import Any
 from interlock.policy import commands, injections, kinds, options, programs, services
 from interlock.policy.argument_names import Content, content_of
 from interlock.policy.calls import Raised
+from interlock.policy.verbs import asks_for_act
 
 GIVEN = ("args", "arguments", "argv", "params", "parameters")
+_OPERATIONS = frozenset("ops operations".split())
+NAMED = frozenset((*GIVEN, *_OPERATIONS))
 _SIGNS = frozenset("-/~.<>|")
 """What a command's arguments begin with, of which there is at least one."""
 _MOST_WORDS = 1_000
@@ -65,6 +68,8 @@ def findings_in_list(key: str, texts: Sequence[str]) -> Iterator[Raised]:
         found = commands.judge_words(texts[:_MOST_WORDS])
         yield from (each for each in found if each.rule not in _MAY_MEAN)
         return
+    if key in _OPERATIONS and texts and asks_for_act(texts[0]):
+        yield kinds.ACTS
     line = " ".join(texts[:50])[:_MOST_LETTERS]
     if injections.may_run(line):
         yield from injections.findings_in_script(shlex.join(texts[:_MOST_WORDS]))

@@ -21,6 +21,7 @@ from interlock.policy import (
     shell_options,
     sql,
     status_commands,
+    windows,
 )
 from interlock.policy import services as s
 from interlock.policy.calls import Call
@@ -175,6 +176,7 @@ def script_only_reads(text: str) -> bool:
     """Whether a script only reads: reading programs, reading git commands, queries of services. Total."""
     if _SHARED.search(text) or _STORES.search(text):
         return False
+    text = windows.evaluated(text)
     if _OF_WINDOWS.search(text):
         text = text.replace("\\", "/")
     if any(found.risk is Risk.RED for found in commands.judge(text)):
@@ -231,6 +233,7 @@ def _program_only_reads(words: tuple[str, ...]) -> bool:
     line = " ".join((name, *args))
     return (
         read_only_commands.ASKS.fullmatch(line) is not None
+        or windows.only_tries(name, args)
         or status_commands.only_reports(name, args)
         or ((s.knows(name) or name not in read_only_commands.TABLED) and s.unknown_only_reports(name, args))
     )

@@ -267,7 +267,7 @@ def _program(name: str, standard: bool, words: Sequence[str], command: Command, 
         special(args, command, report, depth)
         return
     if (sure := programs.SURE.get(name)) is not None:
-        if (len(args) == 1 and args[0] in program_rules.ASKS) or ("-" in name and windows.only_tries(args)):
+        if (len(args) == 1 and args[0] in program_rules.ASKS) or windows.only_tries(name, args):
             return
         if services.knows(name) and services.reads(name, args):
             report.add(by(kinds.READS_ELSEWHERE, name))

@@ -192,8 +192,10 @@ class _Judgement:
 
     def _called(self, args: Mapping[str, Any]) -> None:
         """Judges a nested tool call in the arguments: a tool's name and its arguments."""
-        name = args["name"]
-        is_call = isinstance(name, str) and any(isinstance(args.get(key), Mapping) for key in (*argv.GIVEN, "input"))
+        name, given = args["name"], [args.get(key) for key in (*argv.GIVEN, "input")]
+        is_call = isinstance(name, str) and any(
+            isinstance(each, Mapping) or (isinstance(each, str) and each[:1] == "{") for each in given
+        )
         if is_call and (verbs.asks_for_act(name) or verbs.asks_for_deed(name)):
             self.add((kinds.ACTS,))
 
@@ -209,7 +211,7 @@ class _Judgement:
                 self._words(key, words)
             return
         if not (isinstance(value, str) or self.builtin or self.settled) and isinstance(value, (list, tuple)):
-            for words in filter(argv.may_run, lists(value)) if key not in argv.GIVEN else lists(value):
+            for words in filter(argv.may_run, lists(value)) if key not in argv.NAMED else lists(value):
                 self.add(argv.findings_in_list(key, words))
         for text in found:
             self._text(key, text, what, args)

@@ -13,6 +13,7 @@ from interlock.policy.kinds import ACCESS, DESTROYS, HIDDEN, LEAVES, OUTSIDE_WOR
 
 _HIDDEN: Mapping[str, str] = {
     "rake": r"-[peE]|--execute",
+    "rclone": r":|.*[,\"]|--(?!max-depth|include|exclude|fast-list|human-readable|recursive|format|json)",
     "cowsay cowthink": r"[\w.-]*/[\w./-]+$",
     "gem": r"--file|--config-file",
     "rg": r"--(?:pre|hostname-bin)(?:=|$)",
@@ -64,6 +65,7 @@ _HIDDEN: Mapping[str, str] = {
     "visidata vd": r"-p$|--play|-b$|--batch",
     "ugrep": r"--(?:filter(?:=|$)|view|pager)",
     "argocd": r"--server",
+    "vault": r"-{1,2}(?:address|agent|namespace)",
     "hg svn": r"--config(?:=|$)|--config-option|--debugger",
     "dnf yum dnf4 dnf5 tdnf": r"--setopt|--enableplugin|--config|-c$",
     "aws": r"--(?:endpoint|no-verify|ca-bundle|cli-input)",

@@ -39,6 +39,12 @@ _CODE = re.compile(r"^\s*(?:def|class|import|from|for|while|if|return|print|asse
 LONGEST_CODE = 40_000
 _DIGITS = re.compile(r"(?<![a-z])pr[o0]d(?:uct[i1l!|][o0]n)?(?![a-z])", re.IGNORECASE)
 _NUMBERED = re.compile(r"\bprod[-_#]?\d{2,}(?![\w.-])", re.IGNORECASE)
+_BUILD = re.compile(
+    r"(?:NODE_ENV=prod(?:uction)?\s{1,9})?\b(?:npm|yarn|pnpm|bun|npx|ng|vite|webpack|next|nuxt)\s{1,9}(?:run\s{1,9})?"
+    r"(?:ci|install|i|ls|list|audit|outdated|build|compile|bundle|prune)\b[^;&|\n$`]{0,200}"
+)
+_MODE = re.compile(r"NODE_ENV=prod(?:uction)?|--(?:prod|production)(?![\w=-])|--(?:mode|configuration)[ =]production\b")
+"""A mode in which packages are installed or a project is built, which is no system: `npm ci --production`."""
 _GOODS = frozenset("product products item items sku skus article articles goods".split())
 """Words for goods, in arguments where `PROD-4711` is a product number."""
 _LETTERS = str.maketrans("01l!|", "oiiii")
@@ -71,7 +77,7 @@ def names_production(text: str, *, prose: bool = False, key: str = "") -> bool:
         return False
     if key and _is_of_goods(key):
         text = _NUMBERED.sub("", text)
-    text = _DIGITS.sub(_in_letters, text)
+    text = _BUILD.sub(lambda found: _MODE.sub("", found.group()), _DIGITS.sub(_in_letters, text))
     if text.strip().lower() in _SURE or _BARE.search(text):
         return True
     if ("\n" in text or "(" in text) and (said := _texts_in_code(text)) is not None:

@@ -20,12 +20,15 @@ _STARTS = frozenset(
 
 
 _GIVEN_FIRST = {
-    **dict.fromkeys(("jq", "yq"), re.compile(r"-\w*f\w*$|--from-file")),
+    **dict.fromkeys(("jq", "yq"), re.compile(r"(?!-\w*f\w*$|--from-file).*")),
     **dict.fromkeys(
-        "grep egrep fgrep rg ag ack ugrep".split(), re.compile(r"-\w*[fe]\w*$|--(?:file|regexp|type-list)")
+        "grep egrep fgrep rg ag ack ugrep".split(),
+        re.compile(
+            r"-[nirRlLcvwxosHhIqEFPaU]+|--(?:color|colour|ignore-case|line-number|recursive|hidden)(?:=.*)?|--(?:include|exclude(?:-dir)?)=.*"
+        ),
     ),
 }
-"""Programs whose first operand is a program or a pattern, not a path; unless one of these options gives it."""
+"""Programs whose first operand is a program or a pattern, not a path, if there are only these options."""
 _STREAM = re.compile(r"(?:[A-Za-z]:)?[^:]*\.\w{1,5}:[\w.-]+(?::\$DATA)?", re.IGNORECASE)
 """An NTFS alternate data stream, which directory listings do not show."""
 _SHARE = re.compile(r"(?<![\\\w.)\]])\\\\[A-Za-z0-9][\w.-]+\\[\w$]")
@@ -88,7 +91,7 @@ class Report:
         """Judges the paths among a command's words; system paths that `find` only lists do not count."""
         lists = words[:1] in (("find",), ["find"]) and not _STARTS.intersection(words)
         given = _GIVEN_FIRST.get(words[0]) if words else None
-        if given is not None and not any(given.match(word) for word in words):
+        if given is not None and all(given.fullmatch(word) for word in words if word[:1] == "-" and len(word) > 1):
             program = next((at for at, word in enumerate(words) if at and not word.startswith("-")), len(words))
             words = (*words[:program], *words[program + 1 :])
         for word in words[1:]:

@@ -191,7 +191,7 @@ _SECRET = frozenset(
     "secret secrets token tokens password passwords credential credentials key keys env config auth login "
     "connection strings publishing sas admin".split()
 )
-_BEGINS = frozenset("run exec x dlx create tool ssh script compose shell debug".split())
+_BEGINS = frozenset("run exec x dlx create init tool ssh script compose shell debug".split())
 """Subcommands after which an option may be for what they start."""
 _TRIAL = re.compile(r"--dry-?run")
 _TRIED = frozenset(
@@ -274,7 +274,12 @@ def _asks_for_help(name: str, args: Sequence[str]) -> bool:
 def _only_tries(name: str, args: Sequence[str]) -> bool:
     """Whether a service is only asked what it would do: `kubectl delete … --dry-run=client`, `aws s3 rm … --dryrun`."""
     given = [(before, arg) for before, arg in itertools.pairwise(("", *args)) if _TRIAL.match(arg)]
-    if len(given) != 1 or UNKNOWN in "".join(args) or any("://" in arg and arg[:5] != "s3://" for arg in args):
+    if (
+        len(given) != 1
+        or "--no-dry-run" in args
+        or UNKNOWN in "".join(args)
+        or any("://" in arg and arg[:5] != "s3://" for arg in args)
+    ):
         return False
     before, option = given[0]
     if before.startswith("-") and "=" not in before:

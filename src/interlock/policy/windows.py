@@ -94,11 +94,15 @@ _VALUE_OF = re.compile(
     r"Split|AddDays|AddHours|AddMinutes|GetType|Contains|StartsWith|EndsWith|Substring)\([^()`$]*\))+\s*"
 )
 """A property of what a command returns: `(Get-Item a.txt).Length`."""
+_TO_FOLDER = re.compile(r"(?<!\S)[A-Za-z]:(?:\\[\w.-]{1,80}){0,20}\\$")
+"""A path that ends with a backslash, which a POSIX shell would take for a line that goes on."""
 _ITSELF = re.compile(r"\s*\$PSVersionTable(?:\.\w+)*\s*", re.IGNORECASE)
 
 
 def evaluated(text: str) -> str:
-    """The command of which a script displays a property; any other script as it is."""
+    """The command of which a script displays a property; any other script, without a backslash at its end."""
+    if text.endswith("\\") and _TO_FOLDER.search(text):
+        return f"{text[:-1]}/"
     if "(" not in text[:20] and "$" not in text[:20]:
         return text
     if _ITSELF.fullmatch(text):
@@ -147,8 +151,10 @@ def reveals(text: str) -> bool:
     return any(not each["name"] or names_secret(each["name"], _SOME_VALUE) for each in _VARIABLES.finditer(text))
 
 
-def only_tries(args: Sequence[str]) -> bool:
+def only_tries(name: str, args: Sequence[str]) -> bool:
     """Whether a cmdlet is only asked what it would do."""
+    if not name.startswith(("remove-", "stop-", "clear-", "restart-", "set-", "new-", "add-", "format-")):
+        return False
     given = [arg.lower() for arg in args if arg.lower().startswith("-wh")]
     return given == ["-whatif"]
 

@@ -33,6 +33,11 @@ mount | grep ext4
 Get-ChildItem C:\Projects\tides -Filter *.csv
 Get-Process | Sort-Object CPU -Descending | Select-Object -First 10
 Get-Service
+(Get-Item tides.csv).Length
+$PSVersionTable
+Remove-Item tides.csv -WhatIf
+dir C:\
+Get-VM
 Get-Content .\tides.csv | Measure-Object -Line
 type C:\Projects\tides\readme.txt
 tasklist
