@@ -116,13 +116,16 @@ def _tell(found: "Restored") -> None:
     if uncertain.charged_microusd:
         booked = screen.dollars(uncertain.charged_microusd / 1e6)
         screen.line(f"{booked} set aside for open model calls was booked in full")
+    if uncertain.undone:
+        screen.heading("What was stopped since, and is so no more")
+        screen.table(("WHAT", "ID", "~DETAILS"), uncertain.undone, empty="nothing")
     if uncertain.messages:
         screen.note("send a message with `interlock outbox retry ID`; it may arrive twice")
 
 
 def _as_json(found: "Restored") -> dict[str, Any]:
     told = asdict(found.uncertain)
-    for name in ("runs", "calls", "messages", "said", "questions"):
+    for name in ("runs", "calls", "messages", "said", "questions", "undone"):
         told[name] = [row._asdict() for row in getattr(found.uncertain, name)]
     return {
         "taken_at": found.manifest.taken_at, "revision": found.manifest.revision, "rows": found.manifest.rows,

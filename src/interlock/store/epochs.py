@@ -4,7 +4,7 @@ INVARIANT: whatever was in progress when the backup was made may have been compl
 uncertain. Copying the rows is in `exchange`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -35,6 +35,7 @@ from interlock.store.schema import (
     table,
 )
 from interlock.store.tx import Tx
+from interlock.store.undone import Undone
 
 FENCE_STEP = 1 << 20
 """More than the number of claims of any lane between two backups; a fencing token has 31 bits."""
@@ -165,6 +166,8 @@ class Uncertain:
     """id, kind: asked again, even if they were answered after the backup."""
     charged_microusd: int
     """Reserved for model calls with no recorded outcome; booked in full, marked as estimated."""
+    undone: list[Undone] = field(default_factory=list)
+    """What was stopped since the backup and is so no more."""
 
 
 def standing(tx: Tx) -> tuple[int, int]:

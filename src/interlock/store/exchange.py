@@ -4,6 +4,7 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, sleep
@@ -12,7 +13,7 @@ from typing import Any
 from sqlmodel import SQLModel
 
 import interlock.store.schema  # noqa: F401 (defines the tables)
-from interlock.store import epochs, lock_holders, migrate
+from interlock.store import epochs, lock_holders, migrate, undone
 from interlock.store.engine import driver_for
 from interlock.store.epochs import Uncertain
 from interlock.store.errors import StoreTooNew, StoreUnavailable, of_sqlite
@@ -30,11 +31,13 @@ def into_sqlite(driver: SqliteDriver, prepared: sqlite3.Connection, begin: Begin
     by a rename, and the damaged one is kept beside it.
     """
     is_sound = is_sound_file(driver.path)
-    found = begin(_standing(driver.path) if is_sound else (0, 0))
     if not is_sound:
+        found = begin((0, 0))
         _put(driver.path, prepared)
         return found
     with contextlib.closing(sqlite3.connect(driver.path, timeout=BUSY_S, isolation_level=None)) as target:
+        lost = undone.find(undone.of_sqlite(target), undone.of_sqlite(prepared))
+        found = replace(begin(_standing(driver.path)), undone=lost)
         target.execute("PRAGMA synchronous=FULL")
         with _patience(driver.path) as progress:
             prepared.backup(target, pages=-1, progress=progress, sleep=0.1)
@@ -146,7 +149,8 @@ def into_postgres(
     tables = [table.name for table in SQLModel.metadata.sorted_tables]
     with driver.connect() as connection:
         _take(connection, tables, patience_s)
-        found = begin(epochs.standing(PostgresTx(connection, driver.statements)))
+        lost = undone.find(lambda query: connection.execute(query).fetchall(), undone.of_sqlite(prepared))
+        found = replace(begin(epochs.standing(PostgresTx(connection, driver.statements))), undone=lost)
         connection.execute(f"TRUNCATE {', '.join(tables)}")
         snapshot = SqliteSnapshot(prepared)
         for name in tables:

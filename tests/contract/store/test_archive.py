@@ -23,7 +23,20 @@ import sqlalchemy as sa
 
 from interlock.core.errors import Conflict, InterlockError, UsageError
 from interlock.core.values import SYSTEM
-from interlock.store import archive, audit, leaders, leases, ledger, mailbox, migrate, restore, snapshots, traces
+from interlock.store import (
+    archive,
+    audit,
+    leaders,
+    leases,
+    ledger,
+    mailbox,
+    migrate,
+    people,
+    restore,
+    snapshots,
+    squad,
+    traces,
+)
 from interlock.store.archive import Archive, BadArchive, Manifest
 from interlock.store.engine import Store
 from interlock.store.epochs import Beginning, Uncertain
@@ -199,6 +212,26 @@ async def test_nothing_that_was_under_way_is_done_twice(full: Path, database_url
         }
         claims = await store.write(mailbox.claim, "wrk_new", 100, LATER + timedelta(days=1))
         assert "run_of_test" in {claim.run.id for claim in claims}
+
+
+async def test_what_was_stopped_since_the_backup_is_listed(full: Path, database_url: str, tmp_path: Path) -> None:
+    await asyncio.to_thread(put, database_url, full, tmp_path)
+    taken, now = tmp_path / "taken.backup", LATER
+    async with Store(database_url) as store:
+        ada = await store.write(squad.ensure_person, "test:ada", "Ada", "operator", now)
+        await store.write(squad.ensure_person, "test:eve", "Eve", "viewer", now)
+        member = await store.write(squad.ensure_member, "default", "tester", "intern", now)
+        old = await store.write(squad.ensure_member, "default", "older", "intern", now)
+        await store.write(squad.set_state, old.id, "QUARANTINED", "odd")
+        await asyncio.to_thread(archive.back_up, database_url, taken, "1", LATER)
+        await store.write(squad.set_state, member.id, "QUARANTINED", "odd")
+        await store.write(people.set_role, ada.id, "viewer")
+    found = await asyncio.to_thread(put, database_url, taken, tmp_path)
+    assert found.undone == [
+        ("agent", member.id, "was in quarantine: `interlock quarantine tester`"),
+        ("person", ada.id, f"Ada was a viewer: `interlock people role {ada.id} viewer`"),
+    ]
+    assert (await asyncio.to_thread(put, database_url, taken, tmp_path)).undone == []
 
 
 def _one(tx: Tx, model: Any, ident: str) -> Any:
