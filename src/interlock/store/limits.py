@@ -41,6 +41,11 @@ _SET = (
     )
 )
 _GO_ON = sa.update(ACCOUNTS).where(_acc.id == b("account")).values(pause_at_microusd=_acc.settled_microusd + _MORE)
+_EXPECT = (
+    sa.update(ACCOUNTS)
+    .where(_acc.id == b("account"), sa.not_(_PAUSED))
+    .values(pause_at_microusd=_acc.pause_at_microusd + _MORE)
+)
 _WATCH = sa.update(ACCOUNTS).where(_acc.id == b("account")).values(pause_at_microusd=b("line", type_=_BIG))
 
 
@@ -100,3 +105,8 @@ def _changed(
 def watch(tx: Tx, account_id: str, line_microusd: int) -> None:
     """Sets the threshold of an account: a person is asked once more than this is settled. Source: row D5."""
     tx.run(_WATCH, {"account": account_id, "line": line_microusd})
+
+
+def expect_more(tx: Tx, account_id: str, amount_microusd: int) -> None:
+    """Raises the threshold of an account, unless none is set, or it is past it and a person is asked."""
+    tx.run(_EXPECT, {"account": account_id, "amount": amount_microusd})

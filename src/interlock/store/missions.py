@@ -40,6 +40,12 @@ _SUMMARY = (
     .values(summary=b("text"), estimate_microusd=b("estimate", type_=sa.BigInteger()))
 )
 
+_EXPECT = (
+    sa.update(MISSIONS)
+    .where(_mi.id == b("mission"))
+    .values(estimate_microusd=_mi.estimate_microusd + b("more", type_=sa.BigInteger()))
+)
+
 
 def notify(tx: Tx, mission_id: str, kind: str, payload: dict[str, Any], now: datetime) -> None:
     """Adds an event for a mission's coordinator, in the transaction in which it happened.
@@ -111,3 +117,8 @@ def mark_canceled(tx: Tx, mission_id: str, now: datetime) -> None:
 def set_plan(tx: Tx, mission_id: str, summary: str, estimate_microusd: int) -> None:
     """Stores the plan's summary and estimated cost."""
     tx.run(_SUMMARY, {"mission": mission_id, "text": summary, "estimate": estimate_microusd})
+
+
+def expect_more(tx: Tx, mission_id: str, more_microusd: int) -> None:
+    """Raises the estimated cost of a mission by that of a task added to it."""
+    tx.run(_EXPECT, {"mission": mission_id, "more": more_microusd})
