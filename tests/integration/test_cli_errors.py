@@ -143,6 +143,20 @@ def test_an_unknown_id_suggests_what_was_meant(cli: Cli) -> None:
     assert (done.code, f"did you mean `{mission}`" in done.err) == (1, True)
 
 
+def test_name_or_id_that_leads_nowhere_ends_one_and_not_two(cli: Cli) -> None:
+    assert cli("run", "x", "--no-wait", *OFFLINE).code == 0
+    for command in (
+        "quarantine nobody", "release nobody", "reset nobody", "queue nobody", "chat nobody hello",
+        "session export nobody", "schedule remove nothing", "schedule list --project no", "channel list --project no",
+        "channel create a --member nobody", "channel show nothing", "memory search --project no", "outbox retry seven",
+        "memory search --persona nobody", "memory show nothing", "budget estimates --project no", "outbox retry 7",
+        "prices nothing", "token revoke nothing", "token create a --project no", "missions --project no",
+        "people role nobody viewer", "run x --workflow nothing --no-wait", "tasks --mission no",
+    ):  # fmt: skip
+        done = cli(*command.split(), INTERLOCK_MODEL="rehearsal/offline")
+        assert (command, done.code, done.out, done.err.count("\n")) == (command, 1, "", 1), done.err
+
+
 def test_details_of_the_unexpected_go_to_a_file_without_secrets(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import interlock.cli.opening as o\n"

@@ -19,7 +19,7 @@ def test_dead_messages_are_shown_with_their_reason_and_tried_again(cli: Cli) -> 
     assert (again.code, again.out) == (0, f"message {refused['id']} is tried again by email\n")
     assert [row["state"] for row in cli("outbox", "--json").json()] == ["waits", "waits", "uncertain"]
     wrong = cli("outbox", "retry", "nothing")
-    assert (wrong.code, wrong.err) == (2, "interlock: `nothing` is not a message: `interlock outbox` lists them\n")
+    assert (wrong.code, wrong.err) == (1, "interlock: no message `nothing`: `interlock outbox` lists what there is\n")
     assert cli("outbox", "retry", "--all").out == "0 dead messages are tried again\n"
     both = "interlock: name one message, or give `--all`: `interlock outbox --dead` lists them\n"
     assert [cli("outbox", "retry").err, cli("outbox", "retry", "7", "--all").err] == [both, both]

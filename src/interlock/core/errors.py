@@ -38,11 +38,14 @@ def placed(fault: str) -> dict[str, str | int | None]:
 
 
 class NotFound(InterlockError):
-    """No row with that id. `listing` is the command that lists what there is, where that is not the kind's plural."""
+    """Nothing has that id or name; one that cannot be an id or a name at all is a UsageError.
 
-    def __init__(self, kind: str, ident: str, listing: str | None = None) -> None:
+    `listing` is the command that lists what there is, where that is not the kind's plural; `told` replaces the message.
+    """
+
+    def __init__(self, kind: str, ident: str, listing: str | None = None, *, told: str | None = None) -> None:
         self.kind, self.ident = kind, ident
-        super().__init__(f"no {kind} `{ident}`: `interlock {listing or f'{kind}s'}` lists what there is")
+        super().__init__(told or f"no {kind} `{ident}`: `interlock {listing or f'{kind}s'}` lists what there is")
 
 
 class Conflict(InterlockError):

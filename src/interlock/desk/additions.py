@@ -3,7 +3,7 @@
 Moving tasks and commenting on them is in `task_changes`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
@@ -14,7 +14,7 @@ from interlock.core.errors import Conflict, UsageError
 from interlock.core.ids import new_id
 from interlock.core.text import storable
 from interlock.core.values import MICRO, TaskType, microusd
-from interlock.desk.finding import find
+from interlock.desk.finding import NoPersona, find
 from interlock.desk.office import Person, require_operator
 from interlock.desk.views import View
 from interlock.graph.applying import POLICY
@@ -22,7 +22,7 @@ from interlock.graph.view import ADDED
 from interlock.policy.budgets import task_limits
 from interlock.policy.secrets import scrub
 from interlock.state_machine.table import TaskState
-from interlock.store import audit, coordination, ledger, missions, principals, tasks
+from interlock.store import audit, coordination, estimates, ledger, limits, missions, principals, tasks
 from interlock.store.ledger import Opening
 from interlock.store.tx import Tx
 
@@ -50,15 +50,26 @@ class Addition:
 async def add(runtime: Runtime, person: Person, wanted: Addition) -> View:
     """Adds a task to a mission that is planned and under way: {id, mission_id, status, changed}. Source: row A21.
 
+    The mission's estimate is raised by the task's, and so is the cost at which a person is asked.
     The same key gives the first task, with `changed` false.
 
-    Raises Unknown, Refused for a viewer, UsageError for what cannot be a task, Conflict for a mission that is not
+    Raises NotFound, Refused for a viewer, UsageError for what cannot be a task, Conflict for a mission that is not
     planned yet or is ending.
     """
     require_operator(person, "add tasks")
     row = _row(runtime, wanted)
     demanded = [{**check, "by": POLICY.id} for check in runtime.policy.checks.get(row["type"], ())]
-    return await runtime.store.write(_add, person, wanted, {**row, "checks": demanded or None}, runtime.clock.now())
+    now, factor = runtime.clock.now(), runtime.settings.breakers.estimate_factor
+    likely = await runtime.store.read(_likely, wanted.mission, row, now)
+    return await runtime.store.write(
+        _add, person, wanted, {**row, "checks": demanded or None}, likely, round(factor * likely), now
+    )
+
+
+def _likely(tx: Tx, mission: str, row: Mapping[str, Any], now: datetime) -> int:
+    """The expected cost of the task; read before the transaction, which would block others."""
+    found: Any = missions.mission(tx, find(tx, "mission", mission))
+    return estimates.of_plan(tx, found.project_id, [(row["type"], row["budget_microusd"])], found.model, now)
 
 
 def _row(runtime: Runtime, wanted: Addition) -> dict[str, Any]:
@@ -66,9 +77,11 @@ def _row(runtime: Runtime, wanted: Addition) -> dict[str, Any]:
     persona = None
     if wanted.persona is not None:
         persona = runtime.personas.personas.get(wanted.persona)
-        if persona is None or not persona.takes_tasks:
+        if persona is None:
+            raise NoPersona(wanted.persona, runtime.personas.personas)
+        if not persona.takes_tasks:
             names = ", ".join(name for name, each in runtime.personas.personas.items() if each.takes_tasks)
-            raise UsageError(f"no persona `{wanted.persona}` takes tasks: there are {names}")
+            raise UsageError(f"`{wanted.persona}` takes no tasks: use one of {names}")
     kind = wanted.type or (persona.task_types[0] if persona else "other")
     if kind not in TYPES:
         raise UsageError(f"`{kind}` is not a type of task: use one of {', '.join(TYPES)}")
@@ -95,7 +108,9 @@ def _text(given: str, what: str, most: int) -> str:
     return words
 
 
-def _add(tx: Tx, person: Person, wanted: Addition, row: dict[str, Any], now: datetime) -> View:
+def _add(
+    tx: Tx, person: Person, wanted: Addition, row: dict[str, Any], likely: int, leeway: int, now: datetime
+) -> View:  # fmt: skip
     mission_id = find(tx, "mission", wanted.mission)
     tasks.lock(tx, mission_id)
     key = principals.key_of_added(mission_id, person.id, wanted.key or new_id("key"))
@@ -119,6 +134,8 @@ def _add(tx: Tx, person: Person, wanted: Addition, row: dict[str, Any], now: dat
         tasks.depend(tx, task_id, each)
     opening = Opening(f"task:{task_id}", "task", task_id, root.project_id, row["budget_microusd"])
     ledger.open_accounts(tx, [opening], now)
+    missions.expect_more(tx, mission_id, likely)
+    limits.expect_more(tx, f"mission:{mission_id}", leeway)
     audit.note(
         tx, "TASK_ADDED", person.actor, now, project_id=root.project_id, mission_id=mission_id, task_id=task_id,
         title=row["title"], persona=row["persona"], type=row["type"], surface=person.surface, name=person.name,

@@ -12,6 +12,7 @@ from interlock.core.errors import UsageError
 from interlock.core.ids import new_id
 from interlock.core.values import ENDED_RUNS
 from interlock.desk.attachments import Attachment, keep
+from interlock.desk.finding import NoPersona
 from interlock.desk.goals import model_for
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.requests import Place
@@ -64,7 +65,7 @@ async def say(
     of a new message, for callers that stream it from the start. `extra` is additional context in the prompt of this
     run only. Source: row F1.
 
-    Raises UsageError for an empty or too long text, an unknown persona or an invalid model; Refused.
+    Raises UsageError for an empty or too long text or an invalid model, NoPersona, Refused.
     """
     require_operator(person, "talk to agents")
     message_of(text)
@@ -74,7 +75,7 @@ async def say(
         )
     found = runtime.personas.personas.get(persona)
     if found is None:
-        raise UsageError(f"no persona `{persona}`: there are {', '.join(runtime.personas.personas)}")
+        raise NoPersona(persona, runtime.personas.personas)
     spoken = str(model_for(runtime, model)) if model else None
     return await runtime.store.write(
         post, person, found, project or runtime.settings.project, runtime.settings.timezone, text, spoken,

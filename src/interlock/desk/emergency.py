@@ -88,7 +88,7 @@ async def quarantine(
 
     {agent, member_id, state, changed, runs, tasks, still_running, uncertain}; `changed` is false if it was before.
 
-    Raises UsageError for an unknown name, Refused for a viewer.
+    Raises NotFound, Refused for a viewer.
     """
     require_operator(person, "quarantine agents")
     now = office.clock.now()
@@ -109,7 +109,7 @@ async def release(office: Office, person: Person, agent: str, *, said_at: dateti
     {agent, member_id, state, changed, tasks}; `changed` is false if it was not in quarantine. `said_at` is as for
     `resume`.
 
-    Raises UsageError for an unknown name, Refused for a viewer, Conflict if it was quarantined since.
+    Raises NotFound, Refused for a viewer, Conflict if it was quarantined since.
     """
     require_operator(person, "release agents")
     args = (office.settings.project, agent, new_id("rel"), office.clock.now(), said_at)
@@ -122,7 +122,7 @@ async def pause_agent(office: Office, person: Person, agent: str, *, reason: str
     {agent, member_id, state, changed, runs}; `changed` is false where a person has paused it or it is in quarantine
     already. One that waits for money is paused for good, too, and does not go on with the new day.
 
-    Raises UsageError for a name that is nobody's, Refused for a viewer.
+    Raises NotFound, Refused for a viewer.
     """
     require_operator(person, "pause agents")
     return await _tried(
@@ -133,7 +133,7 @@ async def pause_agent(office: Office, person: Person, agent: str, *, reason: str
 async def resume_agent(office: Office, person: Person, agent: str) -> View:
     """Lets a paused member work again; as `pause_agent`. One that has used up its day's money waits for money.
 
-    Raises UsageError for a name that is nobody's, Refused for a viewer, and for a pause that is not a person's.
+    Raises NotFound, Refused for a viewer, and for a pause that is not a person's.
     """
     require_operator(person, "resume agents")
     return await _tried(office, _resume_agent, person, office.settings.project, agent, office.clock.now())
@@ -145,7 +145,7 @@ async def restart_agent(office: Office, person: Person, agent: str, *, reason: s
     Of a persona, what all its agents are doing. As `pause_agent`, but a pause or a quarantine stays as it is; about a
     call whose outcome is unknown then, a person is asked.
 
-    Raises UsageError for a name that is nobody's, Refused for a viewer.
+    Raises NotFound, Refused for a viewer.
     """
     require_operator(person, "restart agents")
     project, now = office.settings.project, office.clock.now()
@@ -342,7 +342,8 @@ def _tell_of(
 def _known(tx: Tx, project_id: str, agent: str) -> Any:
     member = _member(tx, project_id, agent)
     if member is None:
-        raise UsageError(f"no agent `{agent}`: give a persona or an id, as `interlock agents` lists them")
+        told = f"no agent `{agent}`: give a persona or an id, as `interlock agents` lists them"
+        raise NotFound("agent", agent, told=told)
     return member
 
 

@@ -2,9 +2,10 @@
 
 import difflib
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from interlock.core.errors import NotFound, UsageError
+from interlock.core.text import visible
 from interlock.store import lookup
 from interlock.store.tx import Tx
 
@@ -17,9 +18,18 @@ class Unknown(NotFound):
     """No row has that id; suggests similar ones."""
 
     def __init__(self, kind: str, ident: str, near: Sequence[str], listing: str) -> None:
-        super().__init__(kind, ident, listing)
         meant = f", did you mean `{near[0]}`" if near else ""
-        self.args = (f"no {kind} `{ident}`{meant}: `interlock {listing}` lists what there is",)
+        super().__init__(kind, ident, told=f"no {kind} `{ident}`{meant}: `interlock {listing}` lists what there is")
+
+
+class NoPersona(NotFound):
+    """No persona has that name; suggests the nearest, and lists what there is."""
+
+    def __init__(self, given: str, known: Iterable[str]) -> None:
+        names, shown = list(known), visible(given, one_line=True)
+        near = difflib.get_close_matches(as_id(given), names, n=1)
+        meant = f", did you mean `{near[0]}`" if near else ""
+        super().__init__("persona", given, told=f"no persona `{shown}`{meant}: there are {', '.join(names)}")
 
 
 def find(tx: Tx, kind: str, given: str) -> str:

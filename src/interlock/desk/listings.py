@@ -58,7 +58,7 @@ async def hindrance(office: Office) -> str | None:
 async def missions(office: Office, *, project: str | None = None, most: int = MOST_MISSIONS) -> list[View]:
     """Missions, newest first, with their progress and cost.
 
-    Raises UsageError for a project that is not there.
+    Raises NotFound for a project that is not there.
     """
     if project is not None:
         await projects.require(office, project)

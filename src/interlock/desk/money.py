@@ -5,7 +5,7 @@ from typing import Any
 
 from interlock.core.errors import UsageError
 from interlock.core.values import microusd
-from interlock.desk import emergency
+from interlock.desk import emergency, projects
 from interlock.desk.accounts import account_of, open_today, owners, require_open_day, whose
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, dollars, view
@@ -47,7 +47,12 @@ def _view(row: Any, owner: str | None) -> View:
 
 
 async def actuals(office: Office, project: str | None = None) -> list[View]:
-    """The actual cost of tasks finished in the last 90 days, by type and model, in USD. Source: row D5."""
+    """The actual cost of tasks finished in the last 90 days, by type and model, in USD. Source: row D5.
+
+    Raises NotFound for a project that is not there.
+    """
+    if project is not None:
+        await projects.require(office, project)
     found = await office.store.read(estimates.actuals, project or office.settings.project, office.clock.now())
     return [
         {

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from interlock.core.errors import Conflict, UsageError
+from interlock.core.errors import Conflict, NotFound
 from interlock.desk.finding import as_id
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, view
@@ -39,12 +39,12 @@ def _view(row: Any) -> View:
 async def retry(office: Office, person: Person, ident: str) -> View:
     """Retries a dead message, even an uncertain one: {id, surface, state}.
 
-    Raises UsageError for an unknown id, Conflict for a message that is not dead, Refused.
+    Raises NotFound, Conflict for a message that is not dead, Refused.
     """
     require_operator(person, "have messages tried again")
     text = as_id(ident)
     if not (text.isascii() and text.isdigit() and len(text) <= 18):
-        raise UsageError(f"`{ident}` is not a message: `interlock outbox` lists them")
+        raise NotFound("message", ident, "outbox")
     return await office.store.write(_retry, person, int(text), office.clock.now())
 
 
@@ -73,7 +73,7 @@ def _retry_some(tx: Tx, person: Person, idents: Sequence[int], now: datetime) ->
 def _retry(tx: Tx, person: Person, ident: int, now: datetime) -> View:
     row = outbox.row(tx, ident)
     if row is None:
-        raise UsageError(f"there is no message `{ident}`: `interlock outbox` lists them")
+        raise NotFound("message", str(ident), "outbox")
     if not outbox.revive(tx, ident):
         state = "delivered already" if row.status == "delivered" else "tried already"
         raise Conflict(f"message `{ident}` is {state}: only a dead one can be retried")

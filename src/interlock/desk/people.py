@@ -97,7 +97,7 @@ def _link(tx: Tx, actor: Person, who: str, identity: str, project: str, now: dat
 async def unlink(office: Office, person: Person, identity: str) -> View:
     """Unlinks an identity, whose requests are refused from then on. Returns its previous owner.
 
-    Raises Refused, LastAdmin, and UsageError if it belongs to nobody.
+    Raises Refused, LastAdmin, and NotFound if it belongs to nobody.
     """
     require_admin(person)
     return await office.store.write(_unlink, person, identity_of(identity), office.settings.project, office.clock.now())
@@ -107,7 +107,8 @@ def _unlink(tx: Tx, actor: Person, identity: str, project: str, now: datetime) -
     store.lock_admins(tx)
     row, admins = store.owner(tx, identity), store.admins(tx)
     if row is None:
-        raise UsageError(f"`{identity}` is linked to nobody: `interlock people list` shows who is")
+        told = f"`{identity}` is linked to nobody: `interlock people list` shows who is"
+        raise NotFound("identity", identity, told=told)
     store.unlink(tx, identity)
     keep_an_admin(tx, row, admins)
     _note(tx, actor, "IDENTITY_UNLINKED", row.id, project, now, identity=identity)
@@ -174,8 +175,8 @@ class Stranger(NotFound):
     """There is nobody with that id or name."""
 
     def __init__(self, who: str) -> None:
-        super().__init__("person", who)
-        self.args = (f"nobody is called `{who}`: `interlock people list` shows who there is, `people add` enters one",)
+        told = f"nobody is called `{who}`: `interlock people list` shows who there is, `people add` enters one"
+        super().__init__("person", who, told=told)
 
 
 def identity_of(text: str) -> str:

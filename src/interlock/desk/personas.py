@@ -3,7 +3,7 @@
 import difflib
 from typing import TYPE_CHECKING
 
-from interlock.core.errors import UsageError
+from interlock.core.errors import NotFound
 from interlock.desk.finding import as_id
 from interlock.desk.office import Office
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def persona_named(office: Office, given: str) -> "Persona":
     """A persona by its name, whether it has worked here or not. Reads files.
 
-    Raises UsageError if there is none of that name.
+    Raises NotFound if there is none of that name.
     """
     from interlock.agents.persona import load_personas
     from interlock.tools.builtin import builtin_tools
@@ -26,4 +26,5 @@ def persona_named(office: Office, given: str) -> "Persona":
         return found.personas[name]
     near = difflib.get_close_matches(name, found.personas, n=1)
     meant = f", did you mean `{near[0]}`" if near else ""
-    raise UsageError(f"no agent `{given}`{meant}: give a persona or an id, as `interlock agents` lists them")
+    told = f"no agent `{given}`{meant}: give a persona or an id, as `interlock agents` lists them"
+    raise NotFound("agent", given, told=told)

@@ -4,7 +4,7 @@ import difflib
 from datetime import date
 from typing import Any
 
-from interlock.core.errors import ConfigError, UsageError
+from interlock.core.errors import ConfigError, NotFound
 from interlock.desk.views import View, dollars
 from interlock.llm.prices import PriceTable, Rate, prices_from
 from interlock.settings import Settings
@@ -27,14 +27,14 @@ def table(settings: Settings) -> PriceTable:
 def price_views(prices: PriceTable, today: date, model: str | None = None) -> list[View]:
     """All prices in USD per million tokens, with the rate of unknown models last; or those of models like `model`.
 
-    `holds`: whether the price is in effect `today`. Raises UsageError if no model matches.
+    `holds`: whether the price is in effect `today`. Raises NotFound if no model matches.
     """
     rows = prices.rows()
     if model is not None:
         wanted = model.strip().lower()
         rows = [row for row in rows if wanted in str(row.ref).lower()]
         if not rows:
-            raise UsageError(_unknown(model, prices))
+            raise NotFound("price", model, told=_unknown(model, prices))
     shown = [{"model": str(r.ref), **_rate(r.rate), "holds": prices.rate(r.ref, today) is r.rate} for r in rows]
     return shown if model is not None else [*shown, {"model": "any other", **_rate(prices.unknown), "holds": True}]
 

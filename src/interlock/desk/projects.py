@@ -2,7 +2,7 @@
 
 import difflib
 
-from interlock.core.errors import UsageError
+from interlock.core.errors import NotFound
 from interlock.desk.office import Office
 from interlock.store import squad
 
@@ -12,16 +12,18 @@ SHOWN = 10
 async def require(office: Office, project: str) -> None:
     """Lets a project pass that there is. Each has the money of a day of its own, so that a slip is no new one.
 
-    Raises UsageError.
+    Raises NotFound.
     """
     known = await _others(office, project)
     if known is None:
         return
     if near := _near(project, known):
-        raise UsageError(f"no project `{project}`: did you mean `{near}`? A new one is named under `projects` first")
+        told = f"no project `{project}`: did you mean `{near}`? A new one is named under `projects` first"
+        raise NotFound("project", project, told=told)
     more = " and others" if len(known) > SHOWN else ""
     there = ", ".join(f"`{each}`" for each in known[:SHOWN])
-    raise UsageError(f"no project `{project}`: there are {there}{more}; a new one is named under `projects` first")
+    told = f"no project `{project}`: there are {there}{more}; a new one is named under `projects` first"
+    raise NotFound("project", project, told=told)
 
 
 async def newness(office: Office, project: str) -> str | None:

@@ -35,7 +35,7 @@ async def queue(office: Office, agent: str, *, most: int = MOST_RUNS) -> View:
     {persona, state, lanes: [{agent_id, works_for, running, pending, waiting, runs}]}; a run has its cause
     (`cause_kind`, `cause_id`, `parent_run_id`) and `because`: what it waits for, in words.
 
-    Raises UsageError for an unknown name.
+    Raises NotFound.
     """
     return await office.store.read(_queue, office.settings.project, agent, most, office.clock.now())
 
@@ -111,7 +111,7 @@ async def clear(office: Office, person: Person, agent: str, *, reason: str | Non
 
     Runs that execute or wait for a person stay, as do a coordinator's own steps (`left`): cancel its mission instead.
 
-    Raises UsageError for an unknown name, Refused for a viewer. Source: row E6.
+    Raises NotFound, Refused for a viewer. Source: row E6.
     """
     require_operator(person, "clear queues")
     why, patience = _words(reason), timedelta(seconds=office.settings.times.blocked_escalation_s)
@@ -198,9 +198,8 @@ def _named(tx: Tx, project_id: str, named: str, most: int = MOST_LANES) -> tuple
     try:
         agent: Any = squad.agent(tx, find(tx, "agent", name))
     except NotFound as error:
-        raise UsageError(
-            f"no agent `{named}` has worked here: give a persona or an id, as `interlock agents` lists them"
-        ) from error
+        told = f"no agent `{named}` has worked here: give a persona or an id, as `interlock agents` lists them"
+        raise NotFound("agent", named, told=told) from error
     return squad.member(tx, agent.member_id), [agent.id]
 
 

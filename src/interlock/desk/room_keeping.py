@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from interlock.core.errors import Conflict, NotFound, UsageError
 from interlock.core.ids import new_id
 from interlock.desk import room_names
+from interlock.desk.finding import NoPersona
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.people import find_person
 from interlock.desk.room_views import one, participant, readable
@@ -46,7 +47,8 @@ async def create(
     """Creates a channel, open to the project or `private`, with its creator and the given personas and people as
     members.
 
-    Raises UsageError for an invalid name, kind or member, Conflict if the name is taken, Refused for a viewer.
+    Raises UsageError for an invalid name or kind, NotFound for a member, Conflict if the name is taken, Refused for a
+    viewer.
     """
     require_operator(person, "create channels")
     if kind not in KINDS:
@@ -78,7 +80,7 @@ def _create(
 async def dm(office: PersonaOffice, person: Person, persona: str, *, project: str | None = None) -> View:
     """The direct conversation of a person with a persona; there is one per project.
 
-    Raises UsageError for an unknown persona, Refused for a viewer.
+    Raises NoPersona, Refused for a viewer.
     """
     require_operator(person, "talk to agents")
     _known(office, persona)
@@ -107,7 +109,7 @@ def _dm(tx: Tx, office: PersonaOffice, person: Person, persona: str, project: st
 async def join(office: PersonaOffice, person: Person, channel_id: str, who: str | None = None) -> View:
     """Adds a member to a channel: a persona, another person, or the caller; returns the channel.
 
-    Raises Unknown, UsageError for a direct conversation and for an unknown member, Refused for a viewer.
+    Raises NotFound, UsageError for a direct conversation, Refused for a viewer.
     """
     require_operator(person, "join channels")
     return await office.store.write(_joined, office, person, channel_id, who, office.clock.now())
@@ -183,7 +185,7 @@ def _changeable(tx: Tx, person: Person, channel_id: str) -> Any:
 
 def _known(office: PersonaOffice, persona: str) -> None:
     if persona not in office.personas.personas:
-        raise UsageError(f"no persona `{persona}`: there are {', '.join(office.personas.personas)}")
+        raise NoPersona(persona, office.personas.personas)
 
 
 def _member(tx: Tx, office: PersonaOffice, named: str) -> Participant:
@@ -194,4 +196,5 @@ def _member(tx: Tx, office: PersonaOffice, named: str) -> Participant:
         return Participant(PERSON, find_person(tx, name.removeprefix("person:")).id)
     except NotFound as error:
         there = ", ".join(office.personas.personas)
-        raise UsageError(f"`{named}` is neither a persona nor a person: there are {there}") from error
+        told = f"`{named}` is neither a persona nor a person: there are {there}"
+        raise NotFound("member", named, told=told) from error

@@ -12,9 +12,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 from zoneinfo import ZoneInfo
 
-from interlock.core.errors import UsageError
+from interlock.core.errors import NotFound, UsageError
 from interlock.core.ids import new_id
 from interlock.core.text import visible
+from interlock.desk import projects
+from interlock.desk.finding import NoPersona
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, dollars, view
 from interlock.store import audit, controls, coordination, firings, people, schedules, squad, traces
@@ -73,7 +75,7 @@ async def add(
 ) -> View:
     """Adds a schedule that starts a mission from a goal, or sends a message to a persona's agent.
 
-    It acts on behalf of this person. Raises UsageError for invalid values, Refused for a viewer.
+    It acts on behalf of this person. Raises UsageError for invalid values, NoPersona, Refused for a viewer.
     """
     from interlock.desk import conversation, goals  # here, since they bring in what executes
 
@@ -114,7 +116,12 @@ def _add(tx: Tx, person: Person, values: dict[str, Any], times: Times, zone: str
 
 
 async def listing(office: Office, read: Read, *, project: str | None = None) -> list[View]:
-    """All schedules, or those of a project: `next_times` (ISO, in their time zones), `last` firing and outcome."""
+    """All schedules, or those of a project: `next_times` (ISO, in their time zones), `last` firing and outcome.
+
+    Raises NotFound for a project that is not there.
+    """
+    if project is not None:
+        await projects.require(office, project)
     return await office.store.read(_listing, read, project, office.clock.now())
 
 
@@ -128,7 +135,7 @@ async def squad_mode(office: Office) -> str:
 
 
 async def remove(office: Office, person: Person, name: str, *, project: str | None = None) -> View:
-    """Removes a schedule; what it has started continues. Raises UsageError, Refused."""
+    """Removes a schedule; what it has started continues. Raises NotFound, Refused."""
     return await _change(office, person, "remove schedules", _remove, name, project)
 
 
@@ -140,7 +147,7 @@ def _remove(tx: Tx, row: Any, person: Person, now: datetime) -> None:
 
 
 async def pause(office: Office, person: Person, name: str, *, project: str | None = None) -> View:
-    """Pauses a schedule until it is resumed. Raises UsageError, Refused."""
+    """Pauses a schedule until it is resumed. Raises NotFound, Refused."""
     return await _change(office, person, "pause schedules", _pause, name, project)
 
 
@@ -151,7 +158,7 @@ def _pause(tx: Tx, row: Any, person: Person, now: datetime) -> None:
 
 
 async def resume(office: Office, person: Person, name: str, read: Read, *, project: str | None = None) -> View:
-    """Resumes a schedule from its next due time on. Raises UsageError, Refused."""
+    """Resumes a schedule from its next due time on. Raises NotFound, Refused."""
 
     def act(tx: Tx, row: Any, person: Person, now: datetime) -> None:
         if row.state != "active":
@@ -183,10 +190,8 @@ def _find(tx: Tx, name: str, project: str) -> Any:
         return row
     near = difflib.get_close_matches(wanted, [each.name for each in schedules.listing(tx, project)], n=1)
     meant = f", did you mean `{near[0]}`" if near else ""
-    raise UsageError(
-        f"no schedule `{visible(wanted)}` in the project `{project}`{meant}: "
-        "`interlock schedule list` shows what there is"
-    )
+    there = f"no schedule `{visible(wanted)}` in the project `{project}`{meant}"
+    raise NotFound("schedule", wanted, told=f"{there}: `interlock schedule list` shows what there is")
 
 
 def _views(tx: Tx, rows: Sequence[Any], read: Read, now: datetime) -> list[View]:
@@ -247,11 +252,8 @@ def _lasts(tx: Tx, rows: Sequence[Any]) -> dict[str, View]:
 
 
 def _known(runtime: "Runtime", persona: str) -> None:
-    known = runtime.personas.personas
-    if persona not in known:
-        near = difflib.get_close_matches(persona, list(known), n=1, cutoff=0.5)
-        meant = f", did you mean `{near[0]}`" if near else ""
-        raise UsageError(f"no persona `{visible(persona)}`{meant}: there are {', '.join(known)}")
+    if persona not in runtime.personas.personas:
+        raise NoPersona(persona, runtime.personas.personas)
 
 
 def _plain(name: str) -> str:

@@ -11,7 +11,7 @@ from interlock.agents import session_file
 from interlock.agents.persona import Persona, PersonaSet
 from interlock.agents.session_file import Mask, SessionFile
 from interlock.agents.session_records import FileDescriptor
-from interlock.core.errors import Conflict, UsageError
+from interlock.core.errors import Conflict, NotFound, UsageError
 from interlock.core.values import digest
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View
@@ -37,15 +37,16 @@ async def import_session(
     {agent_id, persona, project, runs, messages, notes}. With `mine`, this person's own chat agent is used instead.
     The agent's permissions are those of its local persona, whatever the file says; `notes` list the differences.
 
-    Raises ConfigError with each fault as `file:line: problem`, Refused for a viewer, UsageError for an unknown project
-    or persona, and Conflict if the agent has pending messages, or a history that should not be replaced.
+    Raises ConfigError with each fault as `file:line: problem`, Refused for a viewer, NotFound for an unknown
+    project or persona, and Conflict if the agent has pending messages, or a history that should not be replaced.
     """
     require_operator(person, "import a conversation")
     found = session_file.read(data, source)
     wanted = found.header.descriptor
     persona = personas.personas.get(wanted.persona)
     if persona is None:
-        raise UsageError(f"there is no persona `{wanted.persona}` here, whose session it is: add it first")
+        told = f"there is no persona `{wanted.persona}` here, whose session it is: add it first"
+        raise NotFound("persona", wanted.persona, told=told)
     mask = Mask(Vault.of(office.settings))
     return await office.store.write(
         _take, person, persona, _clean(found, mask), office.settings, replace, mine, office.clock.now()
@@ -75,9 +76,8 @@ def _take(
     header = found.header
     project = settings.project if mine else header.descriptor.project
     if project != settings.project and squad.project(tx, project) is None:
-        raise UsageError(
-            f"there is no project `{project}` here, of which the session is: add `--mine` to make it yours"
-        )
+        told = f"there is no project `{project}` here, of which the session is: add `--mine` to make it yours"
+        raise NotFound("project", project, told=told)
     squad.ensure_project(tx, project, settings.timezone, now)
     agent = _agent(tx, _descriptor(person, header.descriptor, project, mine=mine), persona, now)
     if sum(queues.counts(tx, agent.id).values()):

@@ -27,7 +27,7 @@ async def reset(office: Office, person: Person, agent: str, *, project: str | No
     `agent` is the id of an agent, or a persona: then this person's chats with it are reset. Ids are kept, pending
     messages stay in the mailbox, and executing runs continue with their history. Source: row E13.
 
-    Raises Refused for a viewer, UsageError for an unknown name.
+    Raises Refused for a viewer, NotFound.
     """
     require_operator(person, "begin a conversation anew")
     where = project or office.settings.project
@@ -55,16 +55,16 @@ def _meant(tx: Tx, project_id: str, person: Person, named: str) -> list[Any]:
         found = sessions.talks(tx, project_id, name, person.id)
         here = [row for row in found if row.descriptor.get("connector") == person.surface] or found
         if not here:
-            raise UsageError(
-                f"you have not talked with `{name}`: give the id of an agent, `interlock agents` lists them"
-            )
+            told = f"you have not talked with `{name}`: give the id of an agent, `interlock agents` lists them"
+            raise NotFound("conversation", name, told=told)
         return [squad.agent(tx, row.id) for row in here]
     try:
         agent: Any = squad.agent(tx, find(tx, "agent", name))
     except NotFound:
         agent = None
     if agent is None or agent.project_id != project_id:
-        raise UsageError(f"no agent `{named}` has worked here: give a persona or an id, `interlock agents` lists them")
+        told = f"no agent `{named}` has worked here: give a persona or an id, `interlock agents` lists them"
+        raise NotFound("agent", named, told=told)
     if agent.descriptor.get("kind") not in CONVERSES:
         raise UsageError(f"agent `{agent.id}` works for a mission: it has no conversation that goes on")
     return [agent]
@@ -73,7 +73,7 @@ def _meant(tx: Tx, project_id: str, person: Person, named: str) -> list[Any]:
 async def export(office: Office, person: Person, agent: str, *, project: str | None = None) -> list[str]:
     """The current session as lines of JSON: a header, then its ended runs; secrets are masked.
 
-    Raises Refused for a viewer, UsageError for an unknown or ambiguous name.
+    Raises Refused for a viewer, NotFound, UsageError for an ambiguous name.
     """
     require_operator(person, "export a conversation")
     where = project or office.settings.project

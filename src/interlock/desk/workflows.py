@@ -9,7 +9,7 @@ from interlock.agents.context import Runtime
 from interlock.agents.persona import Persona
 from interlock.agents.persona_schema import suggestion
 from interlock.agents.triggers import own_words
-from interlock.core.errors import ConfigError, UsageError
+from interlock.core.errors import ConfigError, NotFound, UsageError
 from interlock.core.values import MICRO, usd
 from interlock.desk.views import View
 from interlock.graph.workflow import Workflow
@@ -73,7 +73,7 @@ async def workflow_for(
 ) -> Workflow | None:
     """The workflow for a goal: the one given, else the one named in the goal, else None.
 
-    Raises UsageError if it is unknown, invalid, lacks an input, or exceeds the mission's budget.
+    Raises NotFound, and UsageError if it is invalid, lacks an input, or exceeds the mission's budget.
     """
     if named is None and not inputs and "workflow" not in goal.casefold():
         return None
@@ -87,7 +87,7 @@ async def workflow_for(
         raise UsageError(f"the workflow `{name}` has faults: {found.refused[name][0]}; see `interlock workflow check`")
     if name not in found.workflows:
         hint = suggestion(name, found.workflows) or f": there are {', '.join(found.workflows)}"
-        raise UsageError(f"no workflow `{name[:60]}`{hint}")
+        raise NotFound("workflow", name, told=f"no workflow `{name[:60]}`{hint}")
     return instantiate(found.workflows[name], inputs, budget_microusd)
 
 

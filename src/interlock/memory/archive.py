@@ -158,16 +158,15 @@ class NoMemory(NotFound):
     """No memory with that id."""
 
     def __init__(self, ident: str) -> None:
-        super().__init__("memory", ident)
-        self.args = (f"no memory `{ident}`: `interlock memory search` lists what there is",)
+        super().__init__("memory", ident, "memory search")
 
 
 class NoVersion(NotFound):
     """No version of that number of a memory or a block."""
 
     def __init__(self, what: str, ident: str, number: int) -> None:
-        super().__init__("version", str(number))
-        self.args = (f"{what} `{ident}` has no version {number}: `interlock memory versions {ident}` lists them",)
+        told = f"{what} `{ident}` has no version {number}: `interlock memory versions {ident}` lists them"
+        super().__init__("version", str(number), told=told)
 
 
 def age(tx: Tx, rows: Sequence[Any], pace: Pace, by: Actor, now: datetime) -> int:

@@ -89,7 +89,7 @@ def _hint(name: str, known: Sequence[str]) -> str:
 async def project_of(here: Premises, who: Caller, wanted: str | None) -> str | None:
     """The project that is meant: the token's where it has one. None: the usual one, or all.
 
-    Raises Refused for another than the token's, UsageError for one that is not there.
+    Raises Refused for another than the token's, NotFound for one that is not there, UsageError.
     """
     if who.project is not None and wanted not in (None, who.project):
         raise Refused(f"the token is good for the project `{who.project}` only: leave out `project`")

@@ -16,7 +16,9 @@ from interlock.desk.office import Person
 from interlock.desk.progress import Standing
 from interlock.graph.loading import load
 from interlock.graph.view import MissionView
+from interlock.store import ledger, limits, missions
 from interlock.store.engine import Store
+from interlock.store.tx import Tx
 from tests.contract.desk.test_emergency import finished
 
 HELD = "Compare A and B and e-mail the result to board@example.com"
@@ -43,11 +45,33 @@ async def test_added_task_is_assigned_done_and_compiled(box: Interlock) -> None:
         await add(box.runtime, box.person, Addition(mission=result.mission_id, title="One more"))
 
 
+async def test_added_task_raises_the_estimate_and_the_cost_at_which_a_person_is_asked(box: Interlock) -> None:
+    mission_id = (await box.run(HELD)).mission_id
+    account = f"mission:{mission_id}"
+
+    def rows(tx: Tx) -> tuple[Any, Any]:
+        return missions.mission(tx, mission_id), ledger.account(tx, account)
+
+    async def expected() -> tuple[int, int]:
+        mission, money = await box.runtime.store.read(rows)
+        return mission.estimate_microusd, money.pause_at_microusd
+
+    estimate, line = await expected()
+    wanted = Addition(mission=mission_id, title="Count", persona="research", budget_usd=2.0, key="k")
+    for _ in range(2):
+        await add(box.runtime, box.person, wanted)
+        assert await expected() == (estimate + 2_000_000, line + 6_000_000)
+    await box.runtime.store.write(limits.watch, account, -1)
+    await add(box.runtime, box.person, Addition(mission=mission_id, title="Another", budget_usd=1.0))
+    assert await expected() == (estimate + 3_000_000, -1)
+
+
 @pytest.mark.parametrize(
     ("given", "error", "told"),
     [
         ({"title": " "}, UsageError, "the title has 1 to 200 characters"),
-        ({"persona": "nobody"}, UsageError, "no persona `nobody` takes tasks: there are "),
+        ({"persona": "nobody"}, NotFound, "no persona `nobody`: there are "),
+        ({"persona": "learner"}, UsageError, "`learner` takes no tasks: use one of "),
         ({"persona": "research", "type": "ops"}, UsageError, "`research` takes no `ops` tasks"),
         ({"type": "poetry"}, UsageError, "`poetry` is not a type of task: use one of content, "),
         ({"priority": "soon"}, UsageError, "`soon` is not a priority: use one of low, "),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from interlock import Interlock
-from interlock.core.errors import Conflict, Refused, UsageError
+from interlock.core.errors import Conflict, NotFound, Refused, UsageError
 from interlock.desk import emergency, listings, signing
 from interlock.desk.office import Person
 from interlock.desk.progress import Progress, Standing, progress
@@ -166,9 +166,9 @@ async def test_a_viewer_quarantines_nobody(box: Interlock, viewer: Person) -> No
     ("name", "hint"), [("codr", "did you mean `coder`"), ("", "give a persona"), ("a" * 99, "no agent")]
 )
 async def test_an_unknown_agent_is_refused_with_what_was_meant(box: Interlock, name: str, hint: str) -> None:
-    with pytest.raises(UsageError, match=hint):
+    with pytest.raises(NotFound, match=hint):
         await emergency.quarantine(box.runtime, box.person, name)
-    with pytest.raises(UsageError, match="no agent"):
+    with pytest.raises(NotFound, match="no agent"):
         await emergency.release(box.runtime, box.person, name)
 
 

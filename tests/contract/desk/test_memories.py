@@ -59,7 +59,11 @@ async def test_memories_and_blocks_are_found_by_words_persona_and_type(box: Inte
     found = await memories.search(box.runtime, box.person, kind="block")
     assert [row["text"] for row in found] == ["places: The kiosk and the park."]
     assert await memories.search(box.runtime, box.person, "submarine") == []
-    assert await memories.search(box.runtime, box.person, project="elsewhere") == []
+    assert await memories.search(box.runtime, box.person, "submarine", persona="finance") == []
+    with pytest.raises(NotFound, match="no project `elsewhere`"):
+        await memories.search(box.runtime, box.person, project="elsewhere")
+    with pytest.raises(NotFound, match="no agent `nobody`"):
+        await memories.search(box.runtime, box.person, persona="nobody")
     with pytest.raises(UsageError, match="not a type of memory"):
         await memories.search(box.runtime, box.person, kind="rumour")
 

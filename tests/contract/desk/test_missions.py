@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from interlock import Interlock
-from interlock.core.errors import Conflict, Refused, UsageError
+from interlock.core.errors import Conflict, NotFound, Refused, UsageError
 from interlock.desk import controls, listings, money, signing
 from interlock.desk.details import deliverable, task, trace
 from interlock.desk.finding import Unknown
@@ -223,7 +223,7 @@ async def test_a_persona_answers_and_remembers_who_it_talks_to(box: Interlock) -
     assert first.run_id != second.run_id
     runs = [run for run in await listings.runs(box.runtime) if run["kind"] == "chat"]
     assert len({run["agent_id"] for run in runs}) == 1
-    with pytest.raises(UsageError, match="no persona `nobody`"):
+    with pytest.raises(NotFound, match="no persona `nobody`"):
         await box.chat("nobody", "hello")
 
 
@@ -242,5 +242,5 @@ async def test_a_rehearsal_costs_nothing_and_says_what_the_work_would_cost(box: 
 
 
 async def test_project_that_is_not_there_is_named_with_those_that_are(box: Interlock) -> None:
-    with pytest.raises(UsageError, match="no project `nope`: there are `default`"):
+    with pytest.raises(NotFound, match="no project `nope`: there are `default`"):
         await listings.missions(box.runtime, project="nope")

@@ -3,7 +3,7 @@
 import pytest
 
 from interlock import Interlock
-from interlock.core.errors import Conflict, Refused, UsageError
+from interlock.core.errors import Conflict, NotFound, Refused
 from interlock.desk import outgoing
 from interlock.desk.office import Person
 from interlock.store import audit, conversations, dispatch, outbox
@@ -47,7 +47,7 @@ async def test_dead_message_is_tried_again_once_and_who_said_so_is_on_record(box
 
 @pytest.mark.parametrize("ident", ["", "x", "-1", "9" * 30, "²", "4711"])
 async def test_what_is_no_message_is_told_in_a_line(box: Interlock, ident: str) -> None:
-    with pytest.raises(UsageError, match=r"`interlock outbox` lists them"):
+    with pytest.raises(NotFound, match=r"`interlock outbox` lists what there is"):
         await outgoing.retry(box.runtime, box.person, ident)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from interlock import Interlock
-from interlock.core.errors import Refused, UsageError
+from interlock.core.errors import NotFound, Refused, UsageError
 from interlock.desk import people
 from interlock.desk.office import Person
 from interlock.desk.people import LastAdmin, Stranger
@@ -137,7 +137,7 @@ async def test_what_is_not_there_is_said_with_what_to_do(box: Interlock) -> None
         await people.add(runtime, me, "Ａna")
     with pytest.raises(UsageError, match="`boss` is not a role: use one of viewer, operator, admin"):
         await people.add(runtime, me, "Ben", role="boss")
-    with pytest.raises(UsageError, match="is linked to nobody"):
+    with pytest.raises(NotFound, match="is linked to nobody"):
         await people.unlink(runtime, me, "slack:U9X")
     with pytest.raises(Stranger, match="nobody is called `Zoe`"):
         await people.link(runtime, me, "Zoe", "slack:U12")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from interlock import Interlock
-from interlock.core.errors import Conflict, Refused, UsageError
+from interlock.core.errors import Conflict, NotFound, Refused
 from interlock.desk import details, listings, queues
 from interlock.desk.office import Person
 from interlock.state_machine.table import TaskState
@@ -158,9 +158,9 @@ async def test_cleared_queue_tells_coordinators_and_leaves_their_own_steps(box: 
 
 @pytest.mark.parametrize("named", ["", "nobody", "agt_nope", "research; drop table runs"])
 async def test_queue_of_an_unknown_agent_is_one_line(box: Interlock, named: str) -> None:
-    with pytest.raises(UsageError, match="as `interlock agents` lists them"):
+    with pytest.raises(NotFound, match="as `interlock agents` lists them"):
         await queues.queue(box.runtime, named)
-    with pytest.raises(UsageError, match="as `interlock agents` lists them"):
+    with pytest.raises(NotFound, match="as `interlock agents` lists them"):
         await queues.clear(box.runtime, box.person, named)
 
 

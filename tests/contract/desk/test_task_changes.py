@@ -9,7 +9,7 @@ import pytest
 
 from interlock import Interlock
 from interlock.cli.main import run as command
-from interlock.core.errors import Refused, UsageError
+from interlock.core.errors import NotFound, Refused, UsageError
 from interlock.desk import listings, signing, task_changes
 from interlock.desk.details import task, trace
 from interlock.desk.office import Person
@@ -104,7 +104,7 @@ async def test_reassigned_task_is_done_by_a_new_agent(box: Interlock) -> None:
     office, ada, ident = box.runtime, box.person, card["task_id"]
     before = await task(office, ident)
     await task_changes.transition(office, ada, ident, "BLOCKED", reason="somebody else")
-    with pytest.raises(UsageError, match="no agent `nobody`"):
+    with pytest.raises(NotFound, match="no agent `nobody`"):
         await task_changes.reassign(office, ada, ident, "nobody")
     with pytest.raises(UsageError, match="`learner` takes no"):
         await task_changes.reassign(office, ada, ident, "learner")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interlock import Interlock
-from interlock.core.errors import UsageError
+from interlock.core.errors import NotFound, UsageError
 from interlock.desk.progress import Standing
 from interlock.store import missions, tasks
 from interlock.store.schema import Run, table
@@ -99,7 +99,7 @@ async def test_a_workflow_that_cannot_be_is_refused_before_anything_is_written(
     tmp_path: Path, sqlite_url: str, options: dict[str, Any], says: str
 ) -> None:
     async with Interlock.open(cwd=tmp_path, env={}, database_url=sqlite_url, model="rehearsal/offline") as box:
-        with pytest.raises(UsageError, match=re.escape(says)):
+        with pytest.raises((NotFound, UsageError), match=re.escape(says)):
             await box.submit("the cellar", **options)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from interlock.core.errors import Conflict, Refused, UsageError
+from interlock.core.errors import Conflict, NotFound, Refused, UsageError
 from interlock.desk import rooms
 from interlock.desk.finding import Unknown
 from interlock.desk.office import Person
@@ -77,7 +77,7 @@ async def test_names_are_taken_once_and_are_names(house: House) -> None:
     for odd in ("", "two words", "dm:a,b", "-", "x" * 61, "ümlaut"):
         with pytest.raises(UsageError, match="not a valid channel name"):
             await rooms.create(house.stage.runtime, house.ada, odd)
-    with pytest.raises(UsageError, match="neither a persona nor a person"):
+    with pytest.raises(NotFound, match="neither a persona nor a person"):
         await rooms.create(house.stage.runtime, house.ada, "other", members=["nobody"])
 
 

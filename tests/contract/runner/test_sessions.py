@@ -10,7 +10,7 @@ import pytest
 
 from interlock.agents import runner
 from interlock.agents.interruption import Interrupt
-from interlock.core.errors import ConfigError, Conflict, Refused, UsageError
+from interlock.core.errors import ConfigError, Conflict, NotFound, Refused, UsageError
 from interlock.desk import conversation, session_import, sessions
 from interlock.desk.office import Person
 from interlock.llm.messages import Message, Text, Thinking
@@ -114,7 +114,7 @@ async def test_an_unknown_name_is_reported(store: CountingStore, tmp_path: Path,
     stage, _ = await talked(store, tmp_path)
     other = replace(stage.ada, id="per_other")
     await conversation.say(stage.runtime, other, "research", "hello")
-    with pytest.raises(UsageError, match="interlock agents"):
+    with pytest.raises(NotFound, match="interlock agents"):
         await sessions.reset(stage.runtime, stage.ada, named)
 
 
@@ -292,7 +292,7 @@ async def test_a_session_of_another_machine_becomes_one_s_own(store: CountingSto
     header = json.loads(lines[0])
     header["descriptor"] |= {"project": "elsewhere", "parts": {"connector": "slack", "channel": "C1", "user": "per_x"}}
     moved = data_of([json.dumps(header), *lines[1:]])
-    with pytest.raises(UsageError, match="--mine"):
+    with pytest.raises(NotFound, match="--mine"):
         await session_import.import_session(stage.runtime, stage.ada, stage.runtime.personas, moved, "s.jsonl")
     bob = replace(stage.ada, id="per_bob", surface="cli")
     await session_import.import_session(stage.runtime, bob, stage.runtime.personas, moved, "s.jsonl", mine=True)
@@ -325,7 +325,7 @@ async def test_descriptors_that_nobody_has_are_refused(
     if parts:
         header["descriptor"]["parts"] = {**parts, "user": stage.ada.id}
         header["descriptor"]["parts"] = {"channel": "direct,connector=test", "user": stage.ada.id}
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises((NotFound, UsageError), match=said):
         await session_import.import_session(
             stage.runtime, stage.ada, stage.runtime.personas, data_of([json.dumps(header), *lines[1:]]), "s.jsonl"
         )  # fmt: skip

@@ -215,9 +215,10 @@ async def test_project_that_there_is_not_is_refused_and_does_not_begin_with_a_da
                 ("/api/missions", {"goal": "x"}), ("/api/agents/research/chat", {"message": "x"}),
                 ("/api/channels", {"name": "x"}), ("/api/channels", {"persona": "research"}),
             ):  # fmt: skip
-                said = await problem(home, 422, "POST", path, json={**body, "project": wanted})
+                said = await problem(home, 404, "POST", path, json={**body, "project": wanted})
                 assert said.startswith(told)
-            assert told in await problem(home, 422, "GET", f"/api/missions?project={wanted}")
+            for path in ("missions", "agents", "channels", "memories"):
+                assert told in await problem(home, 404, "GET", f"/api/{path}?project={wanted}")
         assert [each["id"] for each in await home.get("/api/budget?every=true")] == before
         assert await home.get("/api/missions?project=shop") == []
         await home.post("/api/missions", {"goal": "x", "project": "shop"}, status=201)
@@ -288,7 +289,7 @@ async def test_every_error_is_one_line_with_the_id_of_its_request(tmp_path: Path
             home, 400, "POST", chat, content=b"{", headers={"content-type": "application/json"}
         )
         assert "no persona `nobody`" in await problem(
-            home, 422, "POST", "/api/agents/nobody/chat", json={"message": "x"}
+            home, 404, "POST", "/api/agents/nobody/chat", json={"message": "x"}
         )
         assert "nothing at `/api/nothing`" in await problem(home, 404, "GET", "/api/nothing")
         await problem(home, 405, "DELETE", "/api/channels")
@@ -398,7 +399,30 @@ async def test_agent_is_paused_and_resumed(tmp_path: Path, migrated_sqlite_url: 
         states = [(await home.post(f"/api/agents/research/{word}", {}))["state"] for word in ("pause", "resume")]
         assert states == ["PAUSED", "ACTIVE"]
         assert (await home.post("/api/agents/research/restart", {}))["runs"] == []
-        assert "no agent `nobody`" in await problem(home, 422, "POST", "/api/agents/nobody/pause", json={})
+        assert "no agent `nobody`" in await problem(home, 404, "POST", "/api/agents/nobody/pause", json={})
+
+
+async def test_name_that_leads_nowhere_is_not_found_wherever_it_is_given(
+    tmp_path: Path, migrated_sqlite_url: str
+) -> None:
+    async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
+        mission = (await home.post("/api/missions", {"goal": "x"}, 201))["id"]
+        for path, body in (
+            *((f"/api/agents/nobody/{word}", {}) for word in ("resume", "quarantine", "release", "restart", "reset")),
+            ("/api/missions", {"goal": "x", "workflow": "nothing"}),
+            ("/api/tasks", {"mission": mission, "title": "x", "persona": "nobody"}),
+            ("/api/tasks", {"mission": "mis_none", "title": "x"}),
+            ("/api/channels", {"name": "x", "members": ["nobody"]}),
+            ("/api/channels", {"persona": "nobody"}),
+        ):  # fmt: skip
+            await problem(home, 404, "POST", path, json=body)
+        for path in (
+            "tasks?mission=mis_none",
+            "runs?mission=mis_none",
+            "memories?persona=nobody",
+            "ledger?task=tsk_none",
+        ):
+            await problem(home, 404, "GET", f"/api/{path}")
 
 
 def test_move_that_the_table_does_not_allow_is_a_conflict() -> None:

@@ -78,7 +78,7 @@ def test_prices_from_the_command_line(
     (shown,) = json.loads(said(capsys, "prices", "acme", "--json")[1])
     assert (shown["model"], shown["holds"], shown["source"].endswith("prices.yaml:2")) == ("acme/new", True, True)
     code, _, err = said(capsys, "prices", "acme/nwe")
-    assert (code, "did you mean `acme/new`" in err) == (2, True)
+    assert (code, "did you mean `acme/new`" in err) == (1, True)
     prices.write_text("models:\n- {provider: acme, model: new, bands: [{input: free, output: 9}]}\n")
     code, _, err = said(capsys, "prices")
     assert (code, "prices.yaml:2: `bands` needs entries" in err) == (2, True)
