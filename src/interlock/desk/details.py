@@ -1,12 +1,13 @@
 """Detail views: a task with its thread, a run with its steps, a deliverable with its content; read-only."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
 
-from interlock.core.errors import Conflict
+from interlock.core.errors import Conflict, NotFound
 from interlock.desk import evidence
 from interlock.desk.estimates import estimate
 from interlock.desk.finding import find, find_any
@@ -15,7 +16,7 @@ from interlock.desk.office import Office
 from interlock.desk.queues import why_open
 from interlock.desk.views import View, view, views
 from interlock.settings import Settings
-from interlock.store import approvals, blobs, ledger, squad, traces, votes
+from interlock.store import approvals, blobs, histories, ledger, squad, traces, votes
 from interlock.store import missions as mission_store
 from interlock.store import tasks as task_store
 from interlock.store.retention import MARK
@@ -59,7 +60,7 @@ def _task(tx: Tx, ident: str, settings: Settings, now: datetime) -> View:
             if link.task_id == task_id and link.depends_on_id in others
         ],
         transitions=views(task_store.transitions(tx, task_id)),
-        thread=_thread(tx, task_id),
+        thread=_messages(tx, task_store.thread(tx, task_id)),
         deliverable=None if handed_in is None else view(handed_in),
         runs=[
             view(r, "id", "kind", "status", "stop_reason", "cost_microusd", because=why_open(tx, r, now)) for r in runs
@@ -74,8 +75,42 @@ def _task(tx: Tx, ident: str, settings: Settings, now: datetime) -> View:
     )
 
 
-def _thread(tx: Tx, task_id: str) -> list[View]:
-    rows = task_store.thread(tx, task_id)
+async def project_of_task(office: Office, ident: str) -> str:
+    """The project of a task or mission.
+
+    Raises Unknown.
+    """
+    return await office.store.read(_project, ident)
+
+
+def _project(tx: Tx, ident: str) -> str:
+    row: Any = task_store.task(tx, find(tx, "task", ident))
+    return str(row.project_id)
+
+
+async def thread(office: Office, ident: str, *, after: str | None = None, most: int) -> list[View]:
+    """The last messages in a task's thread, or the first after one of them; oldest first.
+
+    Raises Unknown, and NotFound for a message that is not of the thread.
+    """
+    return await office.store.read(_page_of, "message", ident, after, most)
+
+
+async def transitions(office: Office, ident: str, *, after: str | None = None, most: int) -> list[View]:
+    """The same for the transitions of a task."""
+    return await office.store.read(_page_of, "transition", ident, after, most)
+
+
+def _page_of(tx: Tx, kind: str, ident: str, after: str | None, most: int) -> list[View]:
+    task_id = find(tx, "task", ident)
+    read = histories.thread if kind == "message" else histories.transitions
+    rows = read(tx, task_id, most, after)
+    if rows is None:
+        raise NotFound(kind, str(after), told=f"no {kind} `{after}` of task `{task_id}`: give the id of the last row")
+    return _messages(tx, rows) if kind == "message" else views(rows)
+
+
+def _messages(tx: Tx, rows: Sequence[Any]) -> list[View]:
     names = squad.names(tx, [row.author_id for row in rows if row.author_kind == "agent"])
     return [view(row, author=names.get(row.author_id, row.author_id)) for row in rows]
 

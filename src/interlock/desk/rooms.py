@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from interlock.core.errors import Refused, UsageError
 from interlock.core.ids import new_id
 from interlock.core.text import storable
-from interlock.desk import room_names, visibility
+from interlock.desk import projects, room_names, visibility
 from interlock.desk.finding import Unknown
 from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.room_keeping import archive, create, dm, join, leave
@@ -42,26 +42,33 @@ __all__ = [
 ]  # fmt: skip
 MOST_CHARS = 20_000
 MOST_SHOWN = 200
+"""The most messages that a surface shows at once; one more is read, to say whether there are more."""
 MOST_A_MINUTE = 120
 """The maximum number of messages per person and channel in a minute."""
 
 
-async def channels(office: Office, person: Person, *, project: str | None = None, archived: bool = False) -> list[View]:
+async def channels(
+    office: Office, person: Person, *, project: str | None = None, archived: bool = False, most: int | None = None
+) -> list[View]:
     """The channels that a person may read, by name, with their members; direct conversations come last.
 
     Each is {id, name, kind, topic, project_id, members: [{kind, who, name}], is_member, messages, created_at,
-    archived_at}; `messages` is the number of the last one.
+    archived_at}; `messages` is the number of the last one. With `most`, only so many.
+
+    Raises NotFound for a project that is not there.
     """
-    return await office.store.read(_channels, person, project or office.settings.project, archived)
+    if project is not None:
+        await projects.require(office, project)
+    return await office.store.read(_channels, person, project or office.settings.project, archived, most)
 
 
-def _channels(tx: Tx, person: Person, project: str, archived: bool) -> list[View]:
+def _channels(tx: Tx, person: Person, project: str, archived: bool, most: int | None) -> list[View]:
     rows = [row for row in rooms.channels(tx, project) if archived or row.archived_at is None]
     inside = rooms.members_by_channel(tx, [row.id for row in rows])
     seen = [row for row in rows if row.kind == OPEN or participant(person) in inside[row.id]]
+    seen = sorted(seen, key=lambda row: (row.kind == DM, row.name))[:most]
     names = names_of(tx, [who for row in seen for who in inside[row.id]])
-    shown = [view_of(row, person, inside[row.id], names) for row in seen]
-    return sorted(shown, key=lambda each: (each["kind"] == DM, each["name"]))
+    return [view_of(row, person, inside[row.id], names) for row in seen]
 
 
 async def channel(office: Office, person: Person, channel_id: str) -> View:
@@ -170,7 +177,7 @@ async def history(
     Each is {id, channel_id, parent_id, seq, author_kind, author, name, text, run_id, created_at, edited_at, reactions:
     [{emoji, by}], replies}. Raises Unknown, UsageError for a message that is not of this channel.
     """
-    return await office.store.read(_history, person, channel_id, thread, before, max(1, min(most, MOST_SHOWN)))
+    return await office.store.read(_history, person, channel_id, thread, before, max(1, min(most, MOST_SHOWN + 1)))
 
 
 def _history(

@@ -2,8 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
-from fastapi.responses import Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from interlock.desk import conversation, room_views, rooms, sse
@@ -12,6 +11,7 @@ from interlock.desk.gate import Caller, NotKnown
 from interlock.desk.views import View
 from interlock.web.dependencies import Here, Premises, Who, project_of, require_within, token_of
 from interlock.web.events import EventStream, while_good
+from interlock.web.pages import Most, page
 
 Ident = Annotated[str, Path(max_length=200)]
 Key = Annotated[str | None, Field(default=None, min_length=1, max_length=200)]
@@ -143,10 +143,13 @@ async def unreact(message_id: Ident, emoji: Ident, here: Here, who: Who) -> View
     return await rooms.react(here.live.runtime, who.person, message_id, emoji, on=False)
 
 
-async def channels(here: Here, who: Who, project: str | None = None, archived: bool = False) -> list[View]:
-    """The channels that the person may read."""
+async def channels(
+    here: Here, who: Who, response: Response, project: str | None = None, archived: bool = False, most: Most = 200
+) -> list[View]:  # fmt: skip
+    """The channels that the person may read, by name; direct conversations come last."""
     wanted = await project_of(here, who, project)
-    return await rooms.channels(here.live.runtime, who.person, project=wanted, archived=archived)
+    found = await rooms.channels(here.live.runtime, who.person, project=wanted, archived=archived, most=most + 1)
+    return page(response, found, most)
 
 
 async def channel(channel_id: Ident, here: Here, who: Who) -> View:
@@ -168,13 +171,17 @@ async def history(
     channel_id: Ident,
     here: Here,
     who: Who,
+    response: Response,
     thread: str | None = None,
     before: str | None = None,
-    most: Annotated[int, Query(ge=1, le=200)] = 50,
+    most: Annotated[int, Query(ge=1, le=rooms.MOST_SHOWN)] = 50,
 ) -> list[View]:
-    """What was said, oldest first."""
+    """What was said, oldest first: the last messages, or the last before one of them."""
     await _within(here, who, channel_id)
-    return await rooms.history(here.live.runtime, who.person, channel_id, thread=thread, before=before, most=most)
+    found = await rooms.history(
+        here.live.runtime, who.person, channel_id, thread=thread, before=before, most=most + 1
+    )  # fmt: skip
+    return page(response, found, most, newest_last=True)
 
 
 async def join(channel_id: Ident, here: Here, who: Who) -> View:

@@ -156,7 +156,7 @@ async def tasks(
 
 async def add(body: TaskBody, here: Here, who: Who) -> View:
     """Adds a task to a mission under way; its coordinator assigns it."""
-    await task(body.mission, here, who)
+    await _task_within(here, who, body.mission)
     given = body.model_dump(exclude={"idempotency_key"})
     return await additions.add(
         here.live.runtime, who.person, additions.Addition(**given, key=body.idempotency_key)
@@ -170,28 +170,36 @@ async def task(ident: Ident, here: Here, who: Who) -> View:
     return found
 
 
-async def thread(ident: Ident, here: Here, who: Who) -> object:
-    """What was said about a task, in order."""
-    return (await task(ident, here, who))["thread"]
+async def thread(
+    ident: Ident, here: Here, who: Who, response: Response, after: str | None = None, most: Most = 200
+) -> list[View]:  # fmt: skip
+    """What was said about a task, oldest first: the messages after an id, or the last ones."""
+    await _task_within(here, who, ident)
+    found = await details.thread(here.live.runtime, ident, after=after, most=most + 1)
+    return page(response, found, most, newest_last=after is None)
 
 
 async def comment(ident: Ident, body: CommentBody, here: Here, who: Who) -> View:
     """Adds a comment to a task's thread; returns its `id`."""
-    await task(ident, here, who)
+    await _task_within(here, who, ident)
     return await task_changes.comment(here.live.runtime, who.person, ident, body.text)
 
 
 async def transition(ident: Ident, body: TransitionBody, here: Here, who: Who) -> View:
     """Moves a task along the table; 409 where the table or somebody else's move does not let it."""
-    await task(ident, here, who)
+    await _task_within(here, who, ident)
     return await task_changes.transition(
         here.live.runtime, who.person, ident, body.to, reason=body.reason, key=body.idempotency_key
     )
 
 
-async def transitions(ident: Ident, here: Here, who: Who) -> object:
-    """The states that a task has been in."""
-    return (await task(ident, here, who))["transitions"]
+async def transitions(
+    ident: Ident, here: Here, who: Who, response: Response, after: str | None = None, most: Most = 200
+) -> list[View]:  # fmt: skip
+    """The states that a task has been in, oldest first: those after an id, or the last ones."""
+    await _task_within(here, who, ident)
+    found = await details.transitions(here.live.runtime, ident, after=after, most=most + 1)
+    return page(response, found, most, newest_last=after is None)
 
 
 async def approvals(
@@ -311,6 +319,10 @@ async def cancel(ident: Ident, here: Here, who: Who) -> View:
     """Ends a run."""
     found = await _traced(here, who, ident)
     return await controls.cancel(here.live.runtime, who.person, str(found["id"]))
+
+
+async def _task_within(here: Premises, who: Caller, ident: str) -> None:
+    require_within(who, await details.project_of_task(here.live.runtime, ident), "task", ident)
 
 
 async def _traced(here: Premises, who: Caller, ident: str) -> View:
