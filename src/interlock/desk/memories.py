@@ -1,11 +1,14 @@
 """Agents' memory for people: searching, viewing, restoring, archiving, sharing."""
 
+import asyncio
 from datetime import datetime
 from typing import Any
 
 from interlock.core.errors import UsageError
+from interlock.desk import projects
 from interlock.desk.finding import find_any
 from interlock.desk.office import Office, Person, require_operator
+from interlock.desk.personas import persona_named
 from interlock.desk.views import View, view
 from interlock.memory import archive, blocks, recall
 from interlock.memory.words import query_terms, words_of
@@ -37,11 +40,18 @@ async def search(
 
     Each has `what` (block or memory), `id`, `persona`, `type`, `text`, `score`, `labels`, `created_at`. Viewers see
     only their own conversations.
+
+    Raises UsageError for an unknown type, NotFound for a project or a persona that is not there.
     """
     if kind is not None and kind not in (*archive.KINDS, "block"):
         raise UsageError(f"`{kind}` is not a type of memory: use block, {', '.join(archive.KINDS)}")
+    if project is not None:
+        await projects.require(office, project)
     where = project or office.settings.project
-    return await office.store.read(_search, person, query, persona, kind, where, max(1, most), office.clock.now())
+    found = await office.store.read(_search, person, query, persona, kind, where, max(1, most), office.clock.now())
+    if persona is not None and not found:
+        await asyncio.to_thread(persona_named, office, persona)
+    return found
 
 
 def _search(
@@ -53,13 +63,10 @@ def _search(
     scopes = [] if kind == "block" else memories.scopes(tx, project)
     seen = [each for each in scopes if _is_shown(person, each, persona)]
     if query_terms(query):
-        for scope in seen:
-            rows = recall.search(tx, project, scope, query, now, most=most, kinds=kinds)
-            found += [_recalled(row, scope) for row in rows]
+        recalled = recall.search_each(tx, project, seen, query, now, most, kinds=kinds)
     else:
-        found += [
-            _recalled(row, scope) for scope, row in recall.most_important(tx, project, seen, now, most, kinds=kinds)
-        ]
+        recalled = recall.most_important(tx, project, seen, now, most, kinds=kinds)
+    found += [_recalled(row, scope) for scope, row in recalled]
     return sorted(found, key=lambda each: (each["score"], each["id"]), reverse=True)[:most]
 
 

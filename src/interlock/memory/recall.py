@@ -109,6 +109,18 @@ def search(
     return _ranked([row for row in rows if not kinds or row.type in kinds], now, most)
 
 
+def search_each(
+    tx: Tx, project_id: str, scopes: Sequence[str], text: str, now: datetime, most: int, *, kinds: Sequence[str] = ()
+) -> list[tuple[str, Recalled]]:
+    """The memories of several scopes that match a text, each with its scope; all asked for together."""
+    found = memories.fitting_each(tx, project_id, scopes, query_terms(text))
+    return [
+        (scope, each)
+        for scope, rows in zip(scopes, found, strict=True)
+        for each in _ranked([row for row in rows if not kinds or row.type in kinds], now, most)
+    ]
+
+
 def most_important(
     tx: Tx, project_id: str, scopes: Sequence[str], now: datetime, most: int, *, kinds: Sequence[str] = ()
 ) -> list[tuple[str, Recalled]]:

@@ -196,6 +196,12 @@ def fitting(
     return tx.rows(FITTING[size], params)
 
 
+def fitting_each(tx: Tx, project_id: str, scopes: Sequence[str], words: Sequence[str]) -> list[list[Any]]:
+    """The same for each of several scopes by itself; all asked for together."""
+    asked = [_asked(project_id, scope, words, None, rehearsal=False) for scope in scopes]
+    return tx.gather([(FITTING[size], params) for size, params in asked])
+
+
 def most_important(
     tx: Tx, project_id: str, persona: str, most: int, person_id: str | None = None, *, rehearsal: bool = False
 ) -> list[Any]:

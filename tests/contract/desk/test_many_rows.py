@@ -8,9 +8,10 @@ import pytest
 
 from interlock import Interlock
 from interlock.desk import grants, listings, memories, money, outgoing, rooms, schedules
+from interlock.memory.words import words_of
 from interlock.oversight import expiry
 from interlock.scheduler.timetable import stored
-from interlock.store import dispatch, ledger, squad
+from interlock.store import dispatch, ledger, memory_writes, squad
 from interlock.store import schedules as schedule_store
 from interlock.store.ledger import Opening
 from interlock.store.schema import (
@@ -109,6 +110,23 @@ async def test_list_of_many_takes_as_many_statements_as_one_of_few(box: Interloc
     assert asked[1][1] == asked[0][1]
 
 
+async def test_memories_of_many_personas_are_searched_in_one_round_trip(box: Interlock) -> None:
+    store, trips = box.runtime.store, []
+    await store.write(squad.ensure_project, PROJECT, "UTC", T0)
+    for first, count in ((0, FEW), (FEW, MANY)):
+        await store.write(remember, first, count)
+        await store.write(_index, first, count)
+        seen_as, seen = watched(store)
+        found = await memories.search(
+            replace(box.runtime, store=seen_as), box.person, "words", project=PROJECT, most=99
+        )
+        assert {each["id"] for each in found} == {
+            f"{kind}_{n}" for kind in ("mem", "blk") for n in range(first + count)
+        }
+        trips.append(seen.trips)
+    assert trips[0] == trips[1]
+
+
 async def test_missions_are_listed_without_reading_every_question(box: Interlock) -> None:
     fetched = []
     for count in (FEW, MANY):
@@ -117,6 +135,11 @@ async def test_missions_are_listed_without_reading_every_question(box: Interlock
         await listings.missions(replace(box.runtime, store=seen_as))
         fetched.append(seen.fetched)
     assert fetched[0] == fetched[1]
+
+
+def _index(tx: Tx, first: int, count: int) -> None:
+    for n in range(first, first + count):
+        memory_writes.index(tx, f"mem_{n}", PROJECT, f"persona{n}", words_of(f"words {n}"))
 
 
 def _ask_many(tx: Tx, count: int) -> None:

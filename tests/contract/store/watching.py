@@ -47,6 +47,8 @@ class Watched:
         self.writes: list[Any] = []
         self.units = 0
         """Transactions that wrote, or might have."""
+        self.trips = 0
+        """Calls that read: to a server each is one round trip, however many statements it asks together."""
         self.fetched = 0
         """Rows that came back in lists."""
 
@@ -54,6 +56,7 @@ class Watched:
         return getattr(self._store, name)
 
     def _count(self, rows: int) -> None:
+        self.trips += 1
         self.fetched += rows
 
     async def read(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
