@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from interlock.agents.bootstrap import Bootstrap
@@ -54,7 +55,7 @@ class Parts:
             workspaces=Workspaces(settings.home, store, scrub=vault.scrub_bytes),
             vault=vault,
             follow_ups={
-                "learn": learner.take_up,
+                "learn": partial(learner.take_up, window=settings.lessons.window),
                 "chat": after_chat(settings.memory, vault.scrub),
                 KIND: TextRouter(self.personas.personas, settings, self.policy.checks).take_up,
             },

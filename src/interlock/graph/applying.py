@@ -21,6 +21,7 @@ from interlock.memory.facts import Scope
 from interlock.policy.budgets import TASK
 from interlock.policy.lesson_rules import USUAL, Outcome, Thresholds
 from interlock.policy.loops import Limits
+from interlock.settings.agency import DelegationSettings
 from interlock.settings.model import Loops
 from interlock.state_machine.table import BlockKind, TaskState
 from interlock.store import (
@@ -70,6 +71,8 @@ class Waits:
     """The maximum budget of tasks, by type."""
     task_tries: int = 3
     """How often a task's run is tried before a person is asked."""
+    delegation: DelegationSettings = field(default_factory=DelegationSettings)
+    """What candidates for a task are chosen by."""
 
 
 @dataclass(frozen=True, slots=True)

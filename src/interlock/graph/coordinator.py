@@ -63,7 +63,7 @@ async def handle(runtime: Runtime, claim: Claim) -> None:
         settings.times.blocked_escalation_s, settings.approval_expires_s, limits, settings.loops, runtime.policy.checks,
         plan=settings.approvals.plan, estimate_factor=settings.breakers.estimate_factor,
         models=settings.consensus.models, task_budgets_microusd=task_limits(settings.task_budgets_usd),
-        task_tries=settings.agents.task_tries,
+        task_tries=settings.agents.task_tries, delegation=settings.delegation,
     )  # fmt: skip
     with runtime.telemetry.run(claim.run):
         await Coordinator(runtime.store, runtime.clock, runtime.personas.personas, waits).handle(claim)
@@ -154,7 +154,7 @@ class Coordinator:
         waits = self.waits
         view = replace(
             loaded.view, asks_about_plan=waits.plan == "ask", task_budgets_microusd=waits.task_budgets_microusd,
-            task_tries=waits.task_tries,
+            task_tries=waits.task_tries, delegation=waits.delegation,
         )  # fmt: skip
         if view.version != GRAPH_VERSION:
             return _other_version(view)

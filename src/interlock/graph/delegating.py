@@ -38,7 +38,7 @@ def waiting_for_agent(view: MissionView, task: TaskView) -> bool:
 def _assigned(view: MissionView, task: TaskView, candidates: list[Candidate]) -> list[Effect]:
     author = view.task(task.reviews).worker if task.reviews else None
     need = Need(task.persona or "", task.type, f"{task.title}\n{task.description}", task.capabilities, author)
-    choice = choose(candidates, need)
+    choice = choose(candidates, need, view.delegation)
     inputs = {
         "need": {"persona": need.persona, "type": need.type, "capabilities": list(need.capabilities)},
         **choice.to_json(),

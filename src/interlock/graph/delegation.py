@@ -1,18 +1,14 @@
 """Chooses the assignee of a task: a score for each candidate, and an explainable choice; nothing is assigned here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from interlock.agents.persona import Persona
 from interlock.graph.triggers import find_triggers, weight
+from interlock.settings.agency import DelegationSettings
 
-CAPABILITY_MOST, CAPABILITY_NONE_REQUIRED = 40.0, 20.0
-TRACK_RECORD_MOST = 25.0
-TRUST_POINTS: Mapping[str, float] = {"intern": 5.0, "specialist": 10.0, "lead": 15.0}
-HEADROOM_MOST = 10.0
-TRIGGER_MOST, TRIGGER_PER_WORD = 10.0, 5.0
-WORKLOAD_PER_TASK, WORKLOAD_MOST = 2.5, 10.0
+USUAL = DelegationSettings()
 MOST_SHOWN = 20
 """The most candidates in an entry of the decision log."""
 
@@ -60,9 +56,9 @@ class Score:
 
     @property
     def total(self) -> float:
-        """0 to 100."""
+        """0 to 100 with the usual points."""
         parts = self.capability + self.track_record + self.trust + self.headroom + self.trigger + self.workload
-        return min(100.0, max(0.0, parts))
+        return max(0.0, parts)
 
     def to_json(self) -> dict[str, float]:
         """The parts and their total, rounded, for the decision log."""
@@ -106,7 +102,7 @@ class Choice:
         return ranked[:MOST_SHOWN]
 
 
-def score(candidate: Candidate, need: Need) -> Score:
+def score(candidate: Candidate, need: Need, points: DelegationSettings = USUAL) -> Score:
     """The score of a candidate for a task, by parts.
 
     Track record is (done + 1) / (ended + 2), so that a newcomer starts in the middle. Source: numbers, "Delegation
@@ -119,21 +115,21 @@ def score(candidate: Candidate, need: Need) -> Score:
     found = find_triggers(need.text, persona.triggers)
     done, ended = candidate.done_count, candidate.done_count + candidate.failed_count
     return Score(
-        capability=CAPABILITY_MOST * met if wanted else CAPABILITY_NONE_REQUIRED,
-        track_record=TRACK_RECORD_MOST * (done + 1) / (ended + 2),
-        trust=TRUST_POINTS[candidate.trust],
-        headroom=HEADROOM_MOST * min(1.0, max(0.0, left / limit)) if limit > 0 else 0.0,
-        trigger=min(TRIGGER_MOST, TRIGGER_PER_WORD * weight(found)),
-        workload=-min(WORKLOAD_MOST, WORKLOAD_PER_TASK * candidate.active_tasks),
+        capability=points.capabilities * met if wanted else points.none_required,
+        track_record=points.track_record * (done + 1) / (ended + 2),
+        trust={"intern": points.intern, "specialist": points.specialist, "lead": points.lead}[candidate.trust],
+        headroom=points.headroom * min(1.0, max(0.0, left / limit)) if limit > 0 else 0.0,
+        trigger=points.triggers * min(1.0, weight(found) / 2),
+        workload=-min(points.workload, points.active_task * candidate.active_tasks),
     )
 
 
-def choose(candidates: Sequence[Candidate], need: Need) -> Choice:
+def choose(candidates: Sequence[Candidate], need: Need, worth: DelegationSettings = USUAL) -> Choice:
     """The best eligible member of the named persona, else the best of another that accepts the task's type.
 
     Source: row A5.
     """
-    judged = tuple((c, score(c, need), _obstacle(c, need)) for c in candidates)
+    judged = tuple((c, score(c, need, worth), _obstacle(c, need)) for c in candidates)
     free = sorted(
         ((c, s) for c, s, why in judged if not why),
         key=lambda pair: (-pair[1].total, pair[0].active_tasks, pair[0].persona.name, pair[0].member_id),

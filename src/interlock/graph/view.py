@@ -9,9 +9,10 @@ from datetime import datetime
 
 from interlock.agents.persona import Persona
 from interlock.core.values import OPEN_RUNS, digest
-from interlock.graph.delegation import Candidate
+from interlock.graph.delegation import USUAL, Candidate
 from interlock.graph.workflow import Step, Workflow
 from interlock.policy.budgets import TASK
+from interlock.settings.agency import DelegationSettings
 
 ENDED = frozenset({"DONE", "CANCELED"})
 WAITING = frozenset({"BLOCKED", "NEEDS_APPROVAL"})
@@ -202,6 +203,8 @@ class MissionView:
     """The maximum budget of tasks, by type."""
     task_tries: int = 3
     """How often a task's run is tried before a person is asked."""
+    delegation: DelegationSettings = USUAL
+    """What candidates are chosen by."""
     consensus: bool = False
     """Whether models vote on disputes between author and reviewer."""
     looks: frozenset[str] = frozenset()

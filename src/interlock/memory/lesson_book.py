@@ -40,8 +40,9 @@ class Finding:
 
 
 def enter(
-    tx: Tx, project_id: str, run_id: str, labels: Sequence[str], found: Finding, author: Actor, now: datetime
-) -> str | None:
+    tx: Tx, project_id: str, run_id: str, labels: Sequence[str], found: Finding, author: Actor, now: datetime,
+    *, window: int = rules.WINDOW,
+) -> str | None:  # fmt: skip
     """Adds a lesson on probation; returns its id, or None if it is known, in which case its evidence grows.
 
     A rule that contradicts a known one is added, and both refer to each other. Findings of rehearsals change nothing in
@@ -51,7 +52,7 @@ def enter(
     is_rehearsed = REHEARSED in labels
     same, opposites = _compared(tx, project_id, found, is_rehearsed)
     if same is not None and (REHEARSED in same.labels) is is_rehearsed:
-        _seen_again(tx, same, found, run_id, labels, author, now)
+        _seen_again(tx, same, found, run_id, labels, author, now, window)
         return None
     if same is not None:
         return None if is_rehearsed else _for_real(tx, same, found, run_id, labels, author, now)
@@ -102,17 +103,18 @@ def _compared(tx: Tx, project_id: str, found: Finding, is_rehearsed: bool) -> tu
 
 
 def _seen_again(
-    tx: Tx, row: Any, found: Finding, run_id: str, labels: Sequence[str], author: Actor, now: datetime
+    tx: Tx, row: Any, found: Finding, run_id: str, labels: Sequence[str], author: Actor, now: datetime,
+    window: int,
 ) -> None:  # fmt: skip
     if UNTRUSTED not in labels:
-        row = _came_again(tx, row, found, now)
+        row = _came_again(tx, row, found, now, window)
     evidence = list(dict.fromkeys([*row.evidence, *found.evidence]))[-MOST_EVIDENCE:]
     back = {"status": str(Standing.PROBATION)} if row.status == Standing.ARCHIVED else {}
     if evidence != list(row.evidence) or back:
         lessons.change(tx, row, {"evidence": evidence, **back}, author, f"{lessons.SEEN_AGAIN} {run_id}", now)
 
 
-def _came_again(tx: Tx, row: Any, found: Finding, now: datetime) -> Any:
+def _came_again(tx: Tx, row: Any, found: Finding, now: datetime, window: int) -> Any:
     """Reverses that a lesson has helped if its trouble recurred although it was shown; it loses the status of a rule.
 
     Returns the updated row.
@@ -123,10 +125,10 @@ def _came_again(tx: Tx, row: Any, found: Finding, now: datetime) -> Any:
     if not vain:
         return row
     helped = max(0, row.helped_count - vain)
-    recent = lesson_uses.recent(tx, row.id)
+    recent = lesson_uses.recent(tx, row.id, window)
     used = any(each != Outcome.NEITHER for each in recent)
     changes = {
-        "confidence": rules.confidence(recent) if used else min(row.confidence, rules.FIRST_CONFIDENCE),
+        "confidence": rules.confidence(recent, window) if used else min(row.confidence, rules.FIRST_CONFIDENCE),
         "status": str(Standing.ACTIVE if helped and UNTRUSTED not in row.labels else Standing.PROBATION),
         "helped_count": helped,
     }  # fmt: skip
@@ -158,9 +160,9 @@ def conclude(tx: Tx, task_id: str, outcome: Outcome, limits: Thresholds, now: da
 
 def _judged(tx: Tx, row: Any, task_id: str, outcome: Outcome, limits: Thresholds, now: datetime) -> None:
     helped = row.helped_count + (outcome is Outcome.HELPED)
-    recent = lesson_uses.recent(tx, row.id)
+    recent = lesson_uses.recent(tx, row.id, limits.window)
     used = any(each != Outcome.NEITHER for each in recent)
-    earned = rules.confidence(recent) if used else row.confidence
+    earned = rules.confidence(recent, limits.window) if used else row.confidence
     stands = rules.standing(row.status, earned, row.applied_count, helped, outcome, row.labels, limits)
     changes = {
         "confidence": earned, "status": str(stands), "helped_count": helped,

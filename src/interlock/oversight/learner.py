@@ -19,7 +19,7 @@ from interlock.memory.facts import WINDOW
 from interlock.oversight import lesson_json
 from interlock.oversight.retention import BatchSizer
 from interlock.policy import lesson_rules
-from interlock.policy.lesson_rules import REHEARSED, UNTRUSTED, Thresholds
+from interlock.policy.lesson_rules import REHEARSED, UNTRUSTED, USUAL, Thresholds
 from interlock.store import audit, facts, learner_reviews, lesson_uses, lessons, tasks, traces
 from interlock.store.engine import Store
 from interlock.store.tx import Tx
@@ -37,7 +37,7 @@ ENOUGH_LESSONS = 2
 _FAILED = frozenset({"failed", "cancelled"})
 
 
-def take_up(tx: Tx, run: Any, answer: str | None, now: datetime) -> None:
+def take_up(tx: Tx, run: Any, answer: str | None, now: datetime, *, window: int = USUAL.window) -> None:
     """Records the lessons of a Learner's run, in the transaction that ends it.
 
     A lesson that is malformed, unfit for a prompt, or cites evidence that does not exist in this mission (or, for a
@@ -54,7 +54,8 @@ def take_up(tx: Tx, run: Any, answer: str | None, now: datetime) -> None:
         if not cited:
             faults.append("its evidence does not exist here")
             continue
-        lesson = lesson_book.enter(tx, run.project_id, run.id, labels, _citing(found, cited), agent, now)
+        found = _citing(found, cited)
+        lesson = lesson_book.enter(tx, run.project_id, run.id, labels, found, agent, now, window=window)
         entered += [lesson] if lesson is not None else []
         seen_again += lesson is None
     merged = 0 if UNTRUSTED in labels else sum(_merged(tx, run.project_id, each, agent, now) for each in said.merges)

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 WINDOW = 20
-"""Uses that count. Source: numbers, "Other defaults"."""
+"""Uses that count, by default. Source: numbers, "Other defaults"."""
 FIRST_CONFIDENCE = 0.5
 """Of a lesson that nobody has used: what one observation is worth."""
 UNTRUSTED = "untrusted"
@@ -53,14 +53,15 @@ class Thresholds:
     prune_days: int = 90
     archive_confidence: float = 0.5
     archive_days: int = 60
+    window: int = WINDOW
 
 
 USUAL = Thresholds()
 
 
-def confidence(outcomes: Sequence[str]) -> float:
-    """(helped + 1) / (helped + hurt + 2) over the last uses, newest first. Source: row H8."""
-    recent = list(islice(outcomes, WINDOW))
+def confidence(outcomes: Sequence[str], window: int = WINDOW) -> float:
+    """(helped + 1) / (helped + hurt + 2) over the last `window` uses, newest first. Source: row H8."""
+    recent = list(islice(outcomes, window))
     helped, hurt = recent.count(Outcome.HELPED), recent.count(Outcome.HURT)
     return (helped + 1) / (helped + hurt + 2)
 

@@ -1,7 +1,7 @@
 """Settings of agents: how much history they see, what they remember, whom they may start, how messages are routed."""
 
 from interlock.settings.part import Part
-from interlock.settings.values import Attempts, Count, ModelName, Seconds, Share, Tokens
+from interlock.settings.values import Attempts, Count, ModelName, Points, Seconds, Share, Tokens
 
 
 class AgentSettings(Part):
@@ -22,6 +22,34 @@ class AgentSettings(Part):
     """How many earlier runs subagents and scheduled agents see."""
     task_tries: Attempts = 3
     """How often a task's run is tried in all before a person is asked; the steps of a workflow say it themselves."""
+
+
+class DelegationSettings(Part):
+    """What decides who of those who may take a task is given it: the points of each part of a candidate's score.
+
+    Source: row A5, numbers, "Delegation score".
+    """
+
+    capabilities: Points = 40.0
+    """For having all the capabilities that a task requires; for some of them, the share."""
+    none_required: Points = 20.0
+    """The same for a task that requires none."""
+    track_record: Points = 25.0
+    """For tasks done without failing; a newcomer gets half."""
+    intern: Points = 5.0
+    """For the trust `intern`."""
+    specialist: Points = 10.0
+    """For the trust `specialist`."""
+    lead: Points = 15.0
+    """For the trust `lead`."""
+    headroom: Points = 10.0
+    """For a day's budget of which nothing is spent; for less, the share that is left."""
+    triggers: Points = 10.0
+    """For the persona's trigger words in the task, the most; one word is worth half."""
+    active_task: Points = 2.5
+    """What each task that a candidate is at work on takes away."""
+    workload: Points = 10.0
+    """What these tasks take away at most."""
 
 
 class SubagentSettings(Part):

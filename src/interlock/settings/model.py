@@ -7,7 +7,14 @@ from typing import Any, Literal
 from pydantic import Field, SecretStr, model_validator
 
 from interlock.core.values import TaskType
-from interlock.settings.agency import AgentSettings, MemorySettings, Routing, SubagentSettings, WorkspaceChat
+from interlock.settings.agency import (
+    AgentSettings,
+    DelegationSettings,
+    MemorySettings,
+    Routing,
+    SubagentSettings,
+    WorkspaceChat,
+)
 from interlock.settings.part import Part
 from interlock.settings.services import (
     BraveSettings,
@@ -114,13 +121,15 @@ class ApprovalSettings(Part):
 
 
 class Retention(Part):
-    """How many lessons are given to a run, and when they are promoted, archived and pruned.
+    """How many lessons are given to a run, what their confidence counts, and when they are promoted, archived, pruned.
 
     Source: numbers, "Memory", "Other defaults".
     """
 
     shown: Count = 5
     """How many lessons a run is given, the best ones."""
+    window: Count = 20
+    """From how many of its last uses the confidence of a lesson is computed."""
     promote_confidence: Share = 0.8
     """A lesson is promoted above this confidence, once applied `lessons.promote_applied` times."""
     promote_applied: Count = 3
@@ -245,6 +254,8 @@ class Times(Part):
     """After so long, a person is asked about a blocked task."""
     model_call_s: Seconds = 300.0
     """The longest that a model call may take."""
+    tool_s: Seconds = 60.0
+    """The longest that a tool call may take, if the tool does not say it itself."""
     task_run_s: Seconds = 1800.0
     """The longest that a run for a task may take."""
     chat_run_s: Seconds = 300.0
@@ -327,6 +338,7 @@ class Settings(Part):
     approvals: ApprovalSettings = ApprovalSettings()
     consensus: ConsensusSettings = ConsensusSettings()
     agents: AgentSettings = AgentSettings()
+    delegation: DelegationSettings = DelegationSettings()
     subagents: SubagentSettings = SubagentSettings()
     chat: WorkspaceChat = WorkspaceChat()
     routing: Routing = Routing()

@@ -110,6 +110,8 @@ Seconds = Annotated[float, BeforeValidator(_no_bool), AfterValidator(_seconds(0.
 Interval = Annotated[float, BeforeValidator(_no_bool), AfterValidator(_seconds(0.1, 31_536_000))]
 """Between two looks at the same thing, which cost something each; up to a year."""
 Count = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=10_000)]
+Points = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, le=1_000, allow_inf_nan=False)]
+"""What something is worth in a sum of such; 0 leaves it out."""
 Tokens = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=100_000_000)]
 Url = Annotated[str, AfterValidator(_http)]
 ModelName = Annotated[str, AfterValidator(_model_name)]

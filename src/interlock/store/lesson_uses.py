@@ -8,7 +8,6 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
-from interlock.policy.lesson_rules import WINDOW
 from interlock.store.schema import LessonUse, Task, table
 from interlock.store.tx import Tx
 
@@ -42,7 +41,7 @@ _RECENT = (
     sa.select(_u.outcome)
     .where(_u.lesson_id == b("lesson"), _u.outcome.is_not(None))
     .order_by(_u.decided_at.desc(), _u.run_id.desc())
-    .limit(WINDOW)
+    .limit(b("most"))
 )
 _UNDECIDED = (
     sa.select(_t.id, _t.status, _t.block_kind, _t.attempt, _t.review_cycles)
@@ -90,9 +89,9 @@ def forget(tx: Tx, lesson_id: str, now: datetime) -> None:
     tx.run(_FORGET, {"lesson": lesson_id, "now": now})
 
 
-def recent(tx: Tx, lesson_id: str) -> list[str]:
+def recent(tx: Tx, lesson_id: str, most: int) -> list[str]:
     """The outcomes of the last uses of a lesson, newest first."""
-    return [row.outcome for row in tx.rows(_RECENT, {"lesson": lesson_id})]
+    return [row.outcome for row in tx.rows(_RECENT, {"lesson": lesson_id, "most": most})]
 
 
 def ended_undecided(tx: Tx, since: datetime) -> list[Any]:

@@ -5,7 +5,7 @@ How the product opens a home is `interlock.app`'s job.
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,11 @@ def runtime_over(
         toolbox=toolbox,
         workspaces=Workspaces(settings.home, store, scrub=vault.scrub_bytes),
         vault=vault,
-        follow_ups={"learn": learner.take_up, KIND: passer.take_up, "chat": after_chat(settings.memory, vault.scrub)},
+        follow_ups={
+            "learn": partial(learner.take_up, window=settings.lessons.window),
+            KIND: passer.take_up,
+            "chat": after_chat(settings.memory, vault.scrub),
+        },
         circuits=Circuits(settings.retry.open_after, settings.retry.probe_s),
     )
 

@@ -208,7 +208,8 @@ class Tool:
     objects: Callable[[Mapping[str, Any]], str | None] | None = None
     """Returns what is wrong with arguments that the schema allows; the agent is told before anybody is asked."""
     labels: frozenset[str] = field(default_factory=frozenset)
-    timeout_s: float = 60.0
+    timeout_s: float | None = None
+    """The longest that a call may take; None for the setting `times.tool_s`."""
     simulate: Callable[[dict[str, Any]], str] | None = None
     """Returns what a rehearsal reports instead of calling it."""
     builtin: bool = False
@@ -225,7 +226,7 @@ class Tool:
             raise UsageError(f"tool `{self.name}` declares the risk `{self.risk}`: use GREEN, YELLOW or RED")
         if unknown := self.labels - LABELS:
             raise UsageError(f"tool `{self.name}` has the label `{min(unknown)}`: use {', '.join(sorted(LABELS))}")
-        if self.timeout_s <= 0:
+        if self.timeout_s is not None and self.timeout_s <= 0:
             raise UsageError(f"tool `{self.name}` has a timeout of {self.timeout_s:g} s: use more than 0")
         if isinstance(self.needs, str):
             raise UsageError(f'tool `{self.name}` names its needs as one text: write `needs=["{self.needs}"]`')

@@ -38,7 +38,7 @@ def tool(
     description: str | None = None,
     reads: Callable[[dict[str, Any]], tuple[str, ...]] | None = None,
     labels: frozenset[str] = frozenset(),
-    timeout_s: float = 60.0,
+    timeout_s: float | None = None,
     simulate: Callable[[dict[str, Any]], str] | None = None,
     needs: Iterable[str] = (),
 ) -> Callable[[Callable[P, T]], Callable[P, T]]: ...

@@ -218,8 +218,9 @@ async def _called(tool: Tool, args: dict[str, Any], context: ToolContext) -> Out
 
 async def _tried(tool: Tool, args: dict[str, Any], context: ToolContext) -> Outcome:
     fault: type[InterlockError] = ToolError if tool.idempotent else OutcomeUnknown
+    limit_s = context.settings.times.tool_s if tool.timeout_s is None else tool.timeout_s
     try:
-        with TimeLimit(tool.timeout_s):
+        with TimeLimit(limit_s):
             return await tool.call(context, args)
     except (ToolError, OutcomeUnknown):
         raise
@@ -228,7 +229,7 @@ async def _tried(tool: Tool, args: dict[str, Any], context: ToolContext) -> Outc
             raise
         raise fault(f"{tool.name} lost the database: {error}") from error
     except TimeoutError as error:
-        raise fault(f"{tool.name} did not end within {tool.timeout_s:g} s") from error
+        raise fault(f"{tool.name} did not end within {limit_s:g} s") from error
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is not None and task.cancelling():

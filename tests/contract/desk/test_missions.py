@@ -3,12 +3,13 @@
 import contextlib
 import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from interlock import Interlock
 from interlock.core.errors import Conflict, NotFound, Refused, UsageError
-from interlock.desk import controls, listings, money, signing
+from interlock.desk import audit, controls, listings, money, signing
 from interlock.desk.details import deliverable, task, trace
 from interlock.desk.finding import Unknown
 from interlock.desk.office import Person
@@ -239,6 +240,19 @@ async def test_a_rehearsal_costs_nothing_and_says_what_the_work_would_cost(box: 
     assert result.estimate is not None
     assert result.estimate["model"].startswith("anthropic/")
     assert 0 < result.estimate["cost_usd"] < 0.05 * len(runs)
+
+
+async def test_candidates_are_chosen_by_the_points_of_the_settings(tmp_path: Path, database_url: str) -> None:
+    zero = dict.fromkeys(("capabilities", "none_required", "track_record", "headroom", "triggers"), 0)
+    opened = Interlock.open(
+        cwd=tmp_path, env={}, database_url=database_url, model="rehearsal/offline",
+        delegation={**zero, "specialist": 7},
+    )  # fmt: skip
+    async with opened as box:
+        await box.run(GREEN)
+        noted = await audit.activities(box.runtime, reader=box.person)
+    reasons = [str(each["data"].get("reason")) for each in noted if each["action"] == "COORDINATOR_DECISION"]
+    assert "`research` as planned, 7.0 points" in reasons
 
 
 async def test_project_that_is_not_there_is_named_with_those_that_are(box: Interlock) -> None:

@@ -356,6 +356,18 @@ async def test_lesson_counts_once_for_a_task_however_many_runs_it_took(team: Squ
     assert (await team.lesson(lesson)).helped_count == 0
 
 
+async def test_confidence_counts_as_many_uses_as_the_settings_say(team: Squad) -> None:
+    given = team.runtime.settings
+    lessons_given = given.lessons.model_copy(update={"window": 1})
+    short = replace(team, runtime=replace(team.runtime, settings=given.model_copy(update={"lessons": lessons_given})))
+    lesson = await _lesson(team, [])
+    for number, outcome in enumerate((Outcome.HURT, Outcome.HELPED)):
+        task = f"tsk_{number}"
+        await team.store.write(lesson_book.shown, [lesson], f"run_{number}", task, team.runtime.clock.now())
+        await _concluded(short, task, outcome)
+    assert (await team.lesson(lesson)).confidence == pytest.approx(2 / 3)
+
+
 async def test_rule_and_its_opposite_name_each_other(team: Squad) -> None:
     old = await _lesson(team, [], "Ask for the file name before you write.")
     new = await _lesson(team, [], "Do not ask for the file name before you write.")

@@ -214,6 +214,20 @@ async def test_tool_that_takes_too_long_is_stopped(
     assert len(await stage.pending()) == (0 if idempotent else 1)
 
 
+async def test_tool_that_names_no_limit_may_take_as_long_as_the_settings_say(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    async def hang(ctx: ToolContext, /) -> None:
+        await asyncio.Event().wait()
+
+    slow = Tool(name="hang", description="Hangs.", fn=hang, idempotent=True, input_schema={"type": "object"})
+    model = ScriptedModel(calls("hang"), "done")
+    stage = await staged(store, tmp_path, model, [slow], times={"tool_s": 0.02})
+    await stage.think()
+    await stage.work()
+    assert (await result_of(stage)).content == "hang did not end within 0.02 s"
+
+
 async def test_rehearsal_simulates_approved_calls_too(store: CountingStore, tmp_path: Path) -> None:
     effect = Effect(risk="RED")
     stage = await staged(store, tmp_path, ScriptedModel(calls("act", "1"), "done", simulated=True), [effect.tool])

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from interlock.agents.persona import load_personas
 from interlock.graph.delegation import MOST_SHOWN, Candidate, Need, choose, score
+from interlock.settings.agency import DelegationSettings
 
 PERSONAS = load_personas(True, [], known_tools=frozenset()).personas
 NEED = Need("coder", "engineering", "Fix the bug in the parser")
@@ -55,6 +56,20 @@ def test_work_at_hand_lowers_down_to_ten() -> None:
 def test_headroom_follows_the_money_left() -> None:
     assert score(member("coder", daily_left_microusd=25), NEED).headroom == 2.5
     assert score(member("coder", daily_left_microusd=-5), NEED).headroom == 0
+
+
+def test_points_are_those_of_the_settings() -> None:
+    points = DelegationSettings(
+        capabilities=1, none_required=2, track_record=6, specialist=4, headroom=5, triggers=8, active_task=1, workload=2
+    )
+    found = score(member("coder", active_tasks=9), NEED, points)
+    assert (found.capability, found.track_record, found.trust) == (2, 3, 4)
+    assert (found.headroom, found.trigger, found.workload) == (5, 8, -2)
+    busy, record = member("coder", active_tasks=1), member("coder", failed_count=2)
+    another = replace(record, member_id="mem_another")
+    for track_record, chosen in ((25.0, busy), (0.0, another)):
+        choice = choose([busy, another], NEED, DelegationSettings(track_record=track_record))
+        assert choice.candidate is chosen
 
 
 counts = st.integers(min_value=0, max_value=10**6)
