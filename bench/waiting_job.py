@@ -79,7 +79,10 @@ def states(tx: Tx) -> dict[str, int]:
 
 
 async def measured(database: str, model_url: str, agents: int) -> dict[str, Any]:
-    """Figures from the first post to the end of the last run."""
+    """Figures from the first post to the end of the last run.
+
+    Raises NotTheJob if not all runs have ended well in time.
+    """
     with tempfile.TemporaryDirectory() as folder:
         async with Interlock.open(
             cwd=Path(folder), env={}, home=Path(folder) / "home", database_url=database, model=MODEL,
@@ -105,6 +108,8 @@ async def measured(database: str, model_url: str, agents: int) -> dict[str, Any]
                         break
                     await asyncio.sleep(0.25)
             tidying.cancel()
+            if found != {"completed": agents}:
+                raise NotTheJob(f"{agents} runs were posted, and after {LONGEST_S:g} s on record are {found}")
             return {
                 "agents": agents,
                 "ended": found,
