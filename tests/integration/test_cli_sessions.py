@@ -30,4 +30,4 @@ def test_a_conversation_travels_through_a_file_and_begins_anew(cli: Cli) -> None
     assert bad.err.startswith(f"interlock: bad.jsonl:{len(text.splitlines()) + 1}: it is not JSON")
     assert f"begins anew ({agent})" in cli("reset", agent).out
     assert len(cli("session", "export", agent).out.splitlines()) == 1
-    assert cli("reset", "nobody").code == 2
+    assert cli("reset", "nobody").code == 1

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.agents.persona import PersonaSet
-from interlock.core.errors import Refused, UsageError
+from interlock.core.errors import NotFound, Refused, UsageError
 from interlock.desk import drawing, emergency, schedules
 from interlock.llm.messages import Text
 from interlock.scheduler.jobs import Job
@@ -459,7 +459,6 @@ async def test_viewer_schedules_nothing(post: Post) -> None:
         ("new", {"goal": " "}, "the goal is empty"),
         ("new", {"goal": "x", "budget_usd": -1}, "is not a budget"),
         ("new", {"persona": "operations"}, "the message is empty"),
-        ("new", {"persona": "operatons", "message": "x"}, "did you mean `operations`"),
         ("new", {"persona": "operations", "message": "x", "budget_usd": 1}, "`--budget` is of goals"),
     ],
 )
@@ -469,6 +468,15 @@ async def test_invalid_schedules_are_reported_in_a_line(post: Post, name: str, w
         await schedules.add(post.stage.runtime, post.stage.ada, name, post.times(), **what)
     assert "\n" not in str(caught.value)
     assert caught.value.exit_code == 2
+
+
+async def test_a_schedule_for_a_persona_that_is_not_there_is_told_the_nearest_name(post: Post) -> None:
+    with pytest.raises(NotFound, match="no persona `operatons`, did you mean `operations`") as caught:
+        await schedules.add(
+            post.stage.runtime, post.stage.ada, "new", post.times(), persona="operatons", message="x"
+        )  # fmt: skip
+    assert "\n" not in str(caught.value)
+    assert await schedules.listing(post.stage.runtime, stored) == []
 
 
 async def test_changes_are_on_record_with_who_made_them(post: Post) -> None:
