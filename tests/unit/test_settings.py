@@ -207,6 +207,25 @@ def test_rules_that_lead_nowhere_are_a_fault_and_not_the_defaults(tmp_path: Path
     assert says in faults(tmp_path, "")[0]
 
 
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "nowhere"])
+def test_what_is_no_file_in_place_of_the_settings_is_a_fault_and_not_the_defaults(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "interlock.yaml"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero" if kind == "device" else tmp_path / "gone")
+    with pytest.raises(ConfigError, match=r"interlock\.yaml:1: cannot be read: "):
+        load_settings(tmp_path, {}, {})
+
+
+def test_path_that_is_too_long_is_one_fault(tmp_path: Path) -> None:
+    (tmp_path / "interlock.yaml").write_text(f"policy: {'x' * 5000}\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"interlock\.yaml:1: there is no file"):
+        load_settings(tmp_path, {}, {})
+
+
 def test_settings_cannot_be_changed(tmp_path: Path) -> None:
     settings: Settings = load_settings(tmp_path, {}, {})
     with pytest.raises(ValueError, match="frozen"):

@@ -11,12 +11,12 @@ from typing import Any
 from pydantic import PrivateAttr, ValidationError
 
 from interlock.agents import persona_schema as schema
-from interlock.agents.reading import read_bounded
 from interlock.agents.tool_names import COMMON_TOOLS, COORDINATION_TOOLS
 from interlock.agents.tool_names import COORDINATOR as COORDINATOR
 from interlock.core import strict_yaml
 from interlock.core.errors import ConfigError
 from interlock.core.values import digest, microusd
+from interlock.settings.reading import listed, read_bounded
 
 LEARNER = "learner"
 
@@ -165,7 +165,7 @@ class _Refusal:
 
 def _files(folder: Path, faults: list[str]) -> Iterator[Path]:
     try:
-        yield from sorted(p for p in folder.iterdir() if p.suffix in {".yaml", ".yml"} and p.is_file())
+        yield from listed(folder, (".yaml", ".yml"))
     except FileNotFoundError:
         return
     except OSError as error:

@@ -13,11 +13,11 @@ from interlock.agents.imports.draft import Draft, drafted
 from interlock.agents.imports.foreign import Foreign
 from interlock.agents.persona import COORDINATOR, LEARNER, load_personas
 from interlock.agents.quoting import one_line
-from interlock.agents.reading import read_bounded
 from interlock.core.errors import ConfigError, UsageError
 from interlock.core.ids import new_id
 from interlock.core.strict_yaml import LARGEST_BYTES
 from interlock.desk.views import View
+from interlock.settings.reading import read_bounded
 
 MARKDOWN, YAML = frozenset({".md", ".markdown"}), frozenset({".yaml", ".yml"})
 MOST_FILES = 500

@@ -4,10 +4,12 @@ import difflib
 from datetime import date
 from typing import Any
 
+from interlock.core import strict_yaml
 from interlock.core.errors import ConfigError, NotFound
 from interlock.desk.views import View, dollars
 from interlock.llm.prices import PriceTable, Rate, prices_from
 from interlock.settings import Settings
+from interlock.settings.reading import read_bounded
 
 
 def table(settings: Settings) -> PriceTable:
@@ -18,7 +20,7 @@ def table(settings: Settings) -> PriceTable:
     if settings.prices is None:
         return PriceTable.load()
     try:
-        return prices_from(settings.prices.read_bytes(), source=str(settings.prices))
+        return prices_from(read_bounded(settings.prices, strict_yaml.LARGEST_BYTES), source=str(settings.prices))
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise ConfigError([f"{settings.prices}:1: cannot be read: {why}"]) from error

@@ -12,13 +12,13 @@ from pydantic import ValidationError
 
 from interlock.agents.persona import Persona, version_fault
 from interlock.agents.persona_schema import faults_of, suggestion
-from interlock.agents.reading import read_bounded
 from interlock.core import strict_yaml
 from interlock.core.errors import ConfigError
 from interlock.core.values import digest
 from interlock.graph.workflow import REVIEW, TEMPLATE, Step, Workflow
 from interlock.graph.workflow_schema import StepFields, WorkflowFields, keys_beside
 from interlock.policy.checks import problems_of
+from interlock.settings.reading import listed, read_bounded
 
 At = tuple[str | int, ...]
 SUFFIXES = frozenset({".yaml", ".yml"})
@@ -82,7 +82,7 @@ def load_workflow(path: Path, personas: Mapping[str, Persona], *, workspaces: Pa
 
 def _files(folder: Path, faults: list[str]) -> Iterator[Path]:
     try:
-        yield from sorted(p for p in folder.iterdir() if p.suffix in SUFFIXES and p.is_file())
+        yield from listed(folder, SUFFIXES)
     except FileNotFoundError:
         return
     except OSError as error:

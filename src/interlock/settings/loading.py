@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from interlock.core import strict_yaml
 from interlock.core.errors import ConfigError
 from interlock.settings.model import ProjectSettings, ProviderSettings, SecretSettings, Settings
+from interlock.settings.reading import read_bounded
 
 FILE = "interlock.yaml"
 POLICY = "policy.yaml"
@@ -114,9 +115,9 @@ def _misnamed(cwd: Path) -> Iterator[str]:
 
 def _read_file(path: Path, data: dict[str, Any], origin: dict[tuple[str, ...], str], faults: list[str]) -> None:
     try:
-        document = strict_yaml.parse(path.read_bytes(), source=path.name)
-    except FileNotFoundError:
-        return
+        if not os.path.lexists(path):
+            return
+        document = strict_yaml.parse(read_bounded(path, strict_yaml.LARGEST_BYTES), source=path.name)
     except OSError as error:
         faults.append(f"{path.name}:1: cannot be read: {(error.strerror or str(error)).lower()}")
         return
@@ -256,10 +257,10 @@ def _absolute(cwd: Path, value: Any) -> Any:
 def _missing(settings: Settings, origin: Mapping[tuple[str, ...], str]) -> list[str]:
     faults = []
     for name, path in (("policy", settings.policy), ("prices", settings.prices)):
-        if path is not None and not path.is_file():
+        if path is not None and not os.path.isfile(path):
             faults.append(f"{origin.get((name,), name)}: there is no file `{path}`")
     for folder in settings.personas:
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             faults.append(f"{origin.get(('personas',), 'personas')}: there is no folder `{folder}`")
     return faults
 

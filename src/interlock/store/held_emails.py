@@ -1,12 +1,15 @@
-"""E-mails that have not left when the work that wrote them is stopped: they are given up until a person retries them.
+"""E-mails that have not left when the work that wrote them, or started the agent that did, is stopped: they are given
+up until a person retries them.
 
 Delivering e-mails is in `dispatch`; retrying them in `outbox`.
 """
 
+from typing import Any
+
 import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 
-from interlock.store import outbox
+from interlock.store import offspring, outbox
 from interlock.store.outbox import OUTBOX
 from interlock.store.schema import Agent, Run, ToolCall, table
 from interlock.store.tx import Tx
@@ -17,12 +20,12 @@ _WAITING = sa.select(_o.key).where(
     sa.text("outbox.status IN ('pending', 'sending')"), _o.surface == "email", _o.status == _PENDING,
     _o.kind == sa.text("'letter'"),
 )  # fmt: skip
-_WHOSE = {
-    "run": _r.id == b("ident"),
-    "task": _r.task_id == b("ident"),
-    "mission": _r.mission_id == b("ident"),
-    "member": _r.agent_id.in_(sa.select(_ag.id).where(_ag.member_id == b("ident"))),
-}
+_WORK = sa.select(
+    _r.id.label("run"), _r.task_id.label("task"), _r.mission_id.label("mission"), _ag.member_id.label("member"),
+    _r.kind, _r.parent_run_id,
+).join_from(table(Run), table(Agent), _ag.id == _r.agent_id)  # fmt: skip
+_BY_RUN = _WORK.where(_r.id == b("run_"))
+_BY_LETTER = _WORK.add_columns(_call.idempotency_token).join(table(ToolCall), _call.run_id == _r.id)
 _HOLD = (
     sa.update(OUTBOX)
     .where(_o.key == b("named"), _o.status == _PENDING)
@@ -39,13 +42,19 @@ def hold(tx: Tx, kind: str, ident: str, reason: str) -> list[str]:
     waiting = {row.key.removeprefix(outbox.letter_key("")): row.key for row in tx.rows(_WAITING)}
     if not waiting:
         return []
-    written = (
-        sa.select(_call.idempotency_token)
-        .join_from(table(ToolCall), table(Run), _call.run_id == _r.id)
-        .where(_WHOSE[kind], _call.idempotency_token.in_(sorted(waiting)))
-    )
-    keys = sorted(waiting[row.idempotency_token] for row in tx.rows(written, {"ident": ident}))
+    written = tx.rows(_BY_LETTER.where(_call.idempotency_token.in_(sorted(waiting))))
+    keys = sorted(waiting[row.idempotency_token] for row in written if _is_of(tx, row, kind, ident))
     why = f"it was held back: {reason}"
     held = [key for key in keys if tx.count(_HOLD, {"named": key, "why": why}) == 1]
     tx.wake = tx.wake or bool(held)
     return held
+
+
+def _is_of(tx: Tx, run: Any, kind: str, ident: str) -> bool:
+    """Whether a run is work of what was stopped: itself, or as a background agent of a run that is."""
+    while run is not None:
+        if getattr(run, kind) == ident:
+            return True
+        started_by = run.parent_run_id if run.kind == offspring.KIND else None
+        run = None if started_by is None else tx.one(_BY_RUN, {"run_": started_by})
+    return False

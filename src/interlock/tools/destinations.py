@@ -38,6 +38,9 @@ _SAYS = frozenset(
 _IS_HOST = frozenset("host hostname server proxy ip addr address domain gateway relay peer endpoint target".split())
 """Names of arguments that hold a host: a number in them is an address."""
 _RUNS = Content.COMMAND | Content.CODE | Content.RUN
+_NETWORK_NAME = frozenset("host hostname server proxy gateway relay peer".split())
+"""Those that hold nothing but a host: there one without a full stop, of the local network, is one too."""
+_LABEL = re.compile(r"\s*([a-z_][\w-]{0,62})(?::\d{1,5})?\s*", re.IGNORECASE)
 _DEEPEST, _MOST = 64, 10_000
 
 
@@ -81,7 +84,10 @@ def _is_elsewhere(key: str, plain: str, known: Collection[str]) -> bool:
         return True
     if any(_is_address(found[0]) and found[0].lower() not in known for found in _SIX.finditer(plain)):
         return True
-    if _IS_HOST.isdisjoint(parts(key[:200])[-1:]) and not argument_names.content_of(key) & _RUNS:
+    named = parts(key[:200])[-1:]
+    if not _NETWORK_NAME.isdisjoint(named) and (label := _LABEL.fullmatch(plain)) is not None:
+        return label[1].lower() not in known
+    if _IS_HOST.isdisjoint(named) and not argument_names.content_of(key) & _RUNS:
         return False
     return any(_is_number_of_host(found[0]) and found[0] not in known for found in _NUMBER.finditer(plain))
 

@@ -8,14 +8,16 @@ import pytest
 
 from interlock.core.ids import new_id
 from interlock.desk import controls, emergency, outgoing
+from interlock.llm.messages import ModelRequest, ToolResult
 from interlock.oversight import expiry
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, audit, dispatch, incidents, leases, loops, outbox, squad, tasks
+from interlock.store import approvals, audit, dispatch, incidents, leases, loops, outbox, squad, tasks, traces
 from interlock.store.squad import Descriptor
 from interlock.testing.scripted import ScriptedModel, Stream, calls
 from interlock.tools.contract import Outcome, Tool, ToolContext, write
 from tests.contract.runner.stage import PROJECT, CountingStore, Stage, hand_in, staged, until
 from tests.contract.runner.test_controls import Gate
+from tests.contract.runner.test_subagents import OPEN
 from tests.contract.runner.workers import becomes, working
 
 
@@ -260,9 +262,10 @@ async def test_who_did_what_and_why_is_on_record(store: CountingStore, tmp_path:
     ]
 
 
+@pytest.mark.parametrize("writer", ["its agent", "a background agent of it"])
 @pytest.mark.parametrize("how", ["quarantine", "mission", "task", "run"])
 async def test_e_mail_that_waits_does_not_leave_for_work_that_was_stopped(
-    store: CountingStore, tmp_path: Path, how: str
+    store: CountingStore, tmp_path: Path, how: str, writer: str
 ) -> None:
     async def post(ctx: ToolContext) -> Outcome:
         """Puts a letter into the outbox."""
@@ -274,12 +277,23 @@ async def test_e_mail_that_waits_does_not_leave_for_work_that_was_stopped(
         name="post", description="Posts a letter.", input_schema={"type": "object", "properties": {}}, fn=post,
         risk="GREEN", outside=False,
     )  # fmt: skip
-    model = ScriptedModel(calls("post"), calls("ask_operator", question="Go on?"))
-    stage = await staged(store, tmp_path, model, [tool])
+
+    def boss(request: ModelRequest) -> Any:
+        """Has another agent post it."""
+        if "You are a background agent" not in str(request.messages):
+            is_begun = any(isinstance(block, ToolResult) for block in request.messages[-1].blocks)
+            return (
+                calls("ask_operator", question="Go on?") if is_begun else calls("start_background_agent", prompt="go")
+            )
+        return calls("post") if len(request.messages) == 1 else "done"
+
+    script = (calls("post"), calls("ask_operator", question="Go on?")) if writer == "its agent" else ()
+    stage = await staged(store, tmp_path, ScriptedModel(*script, otherwise=boss), [tool], OPEN)
     await store.write(outbox.letter, "of-others", {"to": [], "cc": [], "subject": ""}, stage.clock.now(), PROJECT)
     run = await stage.task()
     await stage.work()
-    row, (call, _) = await stage.run(run), await stage.calls(run)
+    row, wrote = await stage.run(run), [row.id for row in await store.read(traces.runs)]
+    (call,) = [call for each in wrote for call in await stage.calls(each) if call.tool == "post"]
     if how == "quarantine":
         await emergency.quarantine(stage.runtime, stage.ada, "operations", reason="odd letters", wait_s=0)
     else:

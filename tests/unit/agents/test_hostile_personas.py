@@ -92,6 +92,8 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, PersonaSet]:
     (folder / "device.yaml").symlink_to("/dev/zero")
     (folder / "loop.yaml").symlink_to(folder / "loop.yaml")
     (folder / "folder.yaml").mkdir()
+    (folder / "nowhere.yaml").symlink_to(folder / "gone.yaml")
+    (folder / ".#editing.yaml").symlink_to("somebody@machine:1")
     return folder, load_personas(True, [folder], known_tools=TOOLS)
 
 
@@ -100,6 +102,14 @@ def test_each_is_refused_with_file_line_and_reason(loaded: tuple[Path, PersonaSe
     folder, found = loaded
     own = [fault for fault in found.faults if fault.startswith(f"{folder / name}.yaml:")]
     assert any(fault.startswith(f"{folder / name}.yaml{HOSTILE[name][1]}") for fault in own), own
+
+
+@pytest.mark.parametrize("name", ["pipe", "device", "loop", "folder", "nowhere"])
+def test_what_is_no_file_is_refused_instead_of_passed_over(loaded: tuple[Path, PersonaSet], name: str) -> None:
+    folder, found = loaded
+    assert [fault for fault in found.faults if fault.startswith(f"{folder / name}.yaml:1: cannot be read: ")]
+    assert name in found.refused
+    assert not any("editing" in other for other in found.faults)
 
 
 def test_the_others_still_load_and_no_name_is_taken(loaded: tuple[Path, PersonaSet]) -> None:

@@ -141,6 +141,13 @@ def test_a_refused_override_does_not_bring_the_built_in_back(tmp_path: Path) -> 
     assert found.refused == {"coder"}
 
 
+def test_nor_does_one_whose_link_leads_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "coder.yaml").symlink_to(tmp_path / "gone" / "coder.yaml")
+    found = load_personas(True, [tmp_path], known_tools=frozenset())
+    assert "coder" not in found.personas
+    assert found.refused == {"coder"}
+
+
 def test_two_files_of_a_folder_cannot_share_a_name(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(GOOD, encoding="utf-8")
     (tmp_path / "b.yaml").write_text(GOOD, encoding="utf-8")

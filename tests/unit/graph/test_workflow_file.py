@@ -147,6 +147,9 @@ def test_a_users_file_replaces_the_shipped_one_and_a_refused_one_does_not_bring_
     assert mine.workflows["incident"].title == "Tidy up"
     broken = load(tmp_path, GOOD.replace("name: tidy", "name: incident").replace("persona: coder", "persona: x"))
     assert "incident" not in broken.workflows
+    (tmp_path / "incident.yaml").symlink_to(tmp_path / "gone" / "incident.yaml")
+    lost = load(tmp_path, GOOD)
+    assert ("incident" not in lost.workflows, "tidy" in lost.workflows) == (True, True)
 
 
 def test_a_file_in_a_workspace_is_refused_whatever_way_leads_there(tmp_path: Path) -> None:

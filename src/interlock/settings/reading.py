@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from collections.abc import Collection
 from pathlib import Path
 
 
@@ -15,3 +16,15 @@ def read_bounded(path: Path, most: int) -> bytes:
         if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
             raise OSError(errno.EINVAL, "is not a file")
         return opened.read(most + 1)
+
+
+def listed(folder: Path, suffixes: Collection[str]) -> list[Path]:
+    """The entries of a folder with one of these suffixes, in order; without those of hidden names that are no files.
+
+    INVARIANT: what should be a file and is none, such as a link that leads nowhere, is in it, so that it is refused:
+    passed over, it would bring back what it replaces. Editors leave such links under hidden names.
+
+    Raises OSError.
+    """
+    found = (path for path in folder.iterdir() if path.suffix in suffixes)
+    return sorted(path for path in found if not path.name.startswith(".") or path.is_file())
