@@ -20,12 +20,18 @@ _WAITING = sa.select(_o.key).where(
     sa.text("outbox.status IN ('pending', 'sending')"), _o.surface == "email", _o.status == _PENDING,
     _o.kind == sa.text("'letter'"),
 )  # fmt: skip
-_WORK = sa.select(
-    _r.id.label("run"), _r.task_id.label("task"), _r.mission_id.label("mission"), _ag.member_id.label("member"),
-    _r.kind, _r.parent_run_id,
-).join_from(table(Run), table(Agent), _ag.id == _r.agent_id)  # fmt: skip
-_BY_RUN = _WORK.where(_r.id == b("run_"))
-_BY_LETTER = _WORK.add_columns(_call.idempotency_token).join(table(ToolCall), _call.run_id == _r.id)
+
+
+def _work(*columns: Any) -> sa.Select[Any]:
+    """Runs with what they are work of, and other columns."""
+    chosen = (
+        _r.id.label("run"), _r.task_id.label("task"), _r.mission_id.label("mission"), _ag.member_id.label("member"),
+        _r.kind, _r.parent_run_id,
+    )  # fmt: skip
+    return sa.select(*chosen, *columns).join_from(table(Run), table(Agent), _ag.id == _r.agent_id)
+
+
+_BY_RUN = _work().where(_r.id == b("run_"))
 _HOLD = (
     sa.update(OUTBOX)
     .where(_o.key == b("named"), _o.status == _PENDING)
@@ -42,7 +48,8 @@ def hold(tx: Tx, kind: str, ident: str, reason: str) -> list[str]:
     waiting = {row.key.removeprefix(outbox.letter_key("")): row.key for row in tx.rows(_WAITING)}
     if not waiting:
         return []
-    written = tx.rows(_BY_LETTER.where(_call.idempotency_token.in_(sorted(waiting))))
+    by_letter = _work(_call.idempotency_token).join(table(ToolCall), _call.run_id == _r.id)
+    written = tx.rows(by_letter.where(_call.idempotency_token.in_(sorted(waiting))))
     keys = sorted(waiting[row.idempotency_token] for row in written if _is_of(tx, row, kind, ident))
     why = f"it was held back: {reason}"
     held = [key for key in keys if tx.count(_HOLD, {"named": key, "why": why}) == 1]
