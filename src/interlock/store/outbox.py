@@ -30,6 +30,8 @@ _CHANGED = {
     "status": sa.case((_o.status == sa.text("'delivered'"), sa.text("'pending'")), else_=_o.status),
 }
 """INVARIANT: a dead letter stays dead; a message that is being sent is checked for changes afterwards."""
+WRITTEN_BY = "run_id"
+"""The key in the payload of an e-mail that holds the id of the run that wrote it."""
 
 
 def _rows(key: Any, kind: Any, subject: Any, payload: Any) -> sa.Select[Any]:
@@ -173,9 +175,12 @@ def enqueue(
     tx.run_and_wake(_SAY, params)
 
 
-def letter(tx: Tx, key: str, what: Mapping[str, Any], now: datetime, project_id: str) -> None:
-    """Enqueues an e-mail, once for each `key`."""
-    enqueue(tx, conversations.of_letter(tx, key, project_id, now), what, letter_key(key), now, kind="letter")
+def letter(
+    tx: Tx, key: str, what: Mapping[str, Any], now: datetime, project_id: str, run_id: str | None = None
+) -> None:
+    """Enqueues an e-mail, once for each `key`. `run_id` is that of the run that wrote it."""
+    conversation = conversations.of_letter(tx, key, project_id, now)
+    enqueue(tx, conversation, {**what, WRITTEN_BY: run_id}, letter_key(key), now, kind="letter")
 
 
 def letter_key(key: str) -> str:

@@ -262,15 +262,17 @@ async def test_who_did_what_and_why_is_on_record(store: CountingStore, tmp_path:
     ]
 
 
+@pytest.mark.parametrize("is_noted", [True, False])
 @pytest.mark.parametrize("writer", ["its agent", "a background agent of it"])
 @pytest.mark.parametrize("how", ["quarantine", "mission", "task", "run"])
 async def test_e_mail_that_waits_does_not_leave_for_work_that_was_stopped(
-    store: CountingStore, tmp_path: Path, how: str, writer: str
+    store: CountingStore, tmp_path: Path, how: str, writer: str, is_noted: bool
 ) -> None:
     async def post(ctx: ToolContext) -> Outcome:
         """Puts a letter into the outbox."""
         what = {"to": ["eve@example.com"], "cc": [], "subject": "Hello", "attachments": []}
-        sending = write(outbox.letter, ctx.idempotency_token, what, ctx.now, ctx.project_id)
+        wrote = ctx.run_id if is_noted else None
+        sending = write(outbox.letter, ctx.idempotency_token, what, ctx.now, ctx.project_id, wrote)
         return Outcome("queued", writes=(sending,))
 
     tool = Tool(

@@ -52,15 +52,15 @@ async def _send(
         written_at=ctx.now,
     )
     news = ctx.store.listener()
-    await ctx.store.write(_post, letter, ctx.project_id, ctx.repeated_by, ctx.now)
+    await ctx.store.write(_post, letter, ctx.project_id, ctx.run_id, ctx.repeated_by, ctx.now)
     return _told(letter, await _fate(ctx.store, letter.token, news, wait_s))
 
 
-def _post(tx: Tx, letter: Letter, project_id: str, repeated_by: str | None, now: datetime) -> None:
+def _post(tx: Tx, letter: Letter, project_id: str, run_id: str, repeated_by: str | None, now: datetime) -> None:
     """Puts the letter into the outbox, once per call; again only if a person has it repeated because it may be lost."""
     for each in letter.attachments:
         blobs.put(tx, each.data, now)
-    outbox.letter(tx, letter.token, letter.to_json(), now, project_id)
+    outbox.letter(tx, letter.token, letter.to_json(), now, project_id, run_id)
     if repeated_by is not None:
         outbox.repeat_letter(tx, letter.token, repeated_by)
 
