@@ -35,7 +35,7 @@ SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}, "content"
 
 
 @dataclass(frozen=True, slots=True)
-class Office:
+class DeskContext:
     """A desk over one database."""
 
     settings: Settings
@@ -57,7 +57,7 @@ def run(quick: bool) -> dict[str, Any]:
 async def _measured(engine: str, url: str, home: Path, count: int, rounds: int) -> dict[str, Any]:
     await migrate.upgrade(url)
     async with Store(url) as store:
-        office = Office(load_settings(home, {}, {"database_url": url}), SystemClock(), store, Policy.builtin())
+        context = DeskContext(load_settings(home, {}, {"database_url": url}), SystemClock(), store, Policy.builtin())
         await store.write(squad.ensure_project, "default", "UTC", T0)
         for mission in range(count // EACH):
             await store.write(_fill, mission)
@@ -68,7 +68,7 @@ async def _measured(engine: str, url: str, home: Path, count: int, rounds: int) 
             took = []
             for _ in range(rounds):
                 begun = perf_counter()
-                page = await signing.approvals(office, limit=PAGE, after=after)
+                page = await signing.approvals(context, limit=PAGE, after=after)
                 took.append((perf_counter() - begun) * 1_000)
                 assert len(page) == PAGE
             figures[f"{engine}_{place}_ms_p50"] = round(statistics.median(took), 2)

@@ -133,7 +133,7 @@ class Wire:
 
 @dataclass
 class Desk:
-    """The parts of an office that deliveries need."""
+    """The parts of a context that deliveries need."""
 
     settings: Any
     clock: SystemClock
@@ -159,7 +159,7 @@ async def deliver(database_url: str, service_url: str, home: str) -> None:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def _nothing(office: object, subject: str) -> Card | None:
+async def _nothing(context: object, subject: str) -> Card | None:
     raise AssertionError(subject)
 
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from interlock.app.local import open_office
+from interlock.app.local import open_desk
+from interlock.desk.context import DeskContext
 from interlock.desk.details import deliverable
-from interlock.desk.office import Office
 from interlock.settings import load_settings
 from interlock.store.schema import Mission, Run, Task, ToolCall
 from interlock.testing.messages_api import MessagesApi
@@ -218,21 +218,21 @@ class Siege:
 
     async def _check(self) -> None:
         settings = load_settings(self.folder, {}, self.overrides())
-        async with open_office(settings, surface="cli") as (office, _):
-            await check_result(office)
-            await check_rest(office)
-            money = await check_books(office)
-            await self._check_bill(office, is_exact=not money["estimated"])
-            await self._check_effects(office)
+        async with open_desk(settings, surface="cli") as (context, _):
+            await check_result(context)
+            await check_rest(context)
+            money = await check_books(context)
+            await self._check_bill(context, is_exact=not money["estimated"])
+            await self._check_effects(context)
 
-    async def _check_bill(self, office: Office, *, is_exact: bool) -> None:
+    async def _check_bill(self, context: DeskContext, *, is_exact: bool) -> None:
         """What the model server has billed is covered, purpose by purpose, by what the ledger has settled.
 
         To the micro-dollar, unless a call was interrupted, which is charged at its worst and marked as an estimate.
         """
         settled: dict[str, int] = defaultdict(int)
-        tasks = {task.id: task.key for task in await rows(office, Task)}
-        for run in await rows(office, Run):
+        tasks = {task.id: task.key for task in await rows(context, Task)}
+        for run in await rows(context, Run):
             purpose = tasks[run.task_id] if run.kind == "task" else run.payload.get("purpose", run.kind)
             settled[str(purpose)] += run.cost_microusd
         for purpose, amounts in self.billed.items():
@@ -240,24 +240,24 @@ class Siege:
         if is_exact:
             assert sum(settled.values()) == sum(map(sum, self.billed.values()))
 
-    async def _check_effects(self, office: Office) -> None:
+    async def _check_effects(self, context: DeskContext) -> None:
         """Each effect happened once, and no run or call twice."""
         assert {name: self.effects.calls(name) for name in EFFECTS} == dict.fromkeys(EFFECTS, 1)
         assert {one.tool: one.args for one in self.effects.done} == EFFECTS
-        calls = await rows(office, ToolCall)
+        calls = await rows(context, ToolCall)
         for name in (*EFFECTS, "submit_deliverable"):
             assert sum(call.tool == name for call in calls) == (5 if name == "submit_deliverable" else 1)
-        runs = [(run.kind, run.task_id or run.payload.get("purpose")) for run in await rows(office, Run)]
+        runs = [(run.kind, run.task_id or run.payload.get("purpose")) for run in await rows(context, Run)]
         work = [run for run in runs if run[0] in ("task", "think")]
         assert len(work) == len(set(work)) == 7, runs
 
 
-async def check_result(office: Office) -> None:
+async def check_result(context: DeskContext) -> None:
     """The mission is done with the expected result."""
-    (mission,) = await rows(office, Mission)
-    found = await deliverable(office, mission.id)
+    (mission,) = await rows(context, Mission)
+    found = await deliverable(context, mission.id)
     assert found.content.decode() == DELIVERABLE
-    assert [row.status for row in await rows(office, Task)] == ["DONE"] * 6
+    assert [row.status for row in await rows(context, Task)] == ["DONE"] * 6
 
 
 _NO_CACHE = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from aiohttp import web
 
-from interlock.app.local import open_office
+from interlock.app.local import open_desk
 from interlock.settings import load_settings
 from interlock.store.schema import Deliverable, Run, Task
 from tests.chaos.conftest import Databases
@@ -66,12 +66,12 @@ async def check_cut_off(folder: Path, url: str, wire: Line) -> None:
     assert [one.tool for one in siege.effects.asked if one.process == lost.pid] == ["set_stock"]
     assert {name: siege.effects.calls(name) for name in ("pay", "ship")} == {"pay": 1, "ship": 1}
     settings = load_settings(siege.folder, {}, siege.overrides())
-    async with open_office(settings, surface="cli") as (office, _):
-        await check_result(office)
-        await check_books(office, killed=False)
-        handed_in = [row.task_id for row in await rows(office, Deliverable)]
-        assert len(handed_in) == len(set(handed_in)) == len(await rows(office, Task))
-        runs = await rows(office, Run)
+    async with open_desk(settings, surface="cli") as (context, _):
+        await check_result(context)
+        await check_books(context, killed=False)
+        handed_in = [row.task_id for row in await rows(context, Deliverable)]
+        assert len(handed_in) == len(set(handed_in)) == len(await rows(context, Task))
+        runs = await rows(context, Run)
         assert {run.status for run in runs if run.stop_reason != "lost"} == {"completed"}
         assert any(run.stop_reason == "lost" for run in runs)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psycopg
 
-from interlock.app.local import open_office
+from interlock.app.local import open_desk
 from tests.chaos.conftest import Databases
 from tests.chaos.fleet import Fleet, furnish, settings_of
 from tests.e2e.books import check_books
@@ -31,8 +31,8 @@ async def check_fleet(folder: Path, url: str, *, agents: int, runs: int, kills: 
         assert eye.execute(steps).fetchone() == (0,)
     assert noted == [(list(range(runs // agents)),)] * agents
     assert all(seqs == sorted(seqs) for (seqs,) in ended)
-    async with open_office(settings_of(folder, url), surface="cli") as (office, _):
-        money = await check_books(office)
+    async with open_desk(settings_of(folder, url), surface="cli") as (context, _):
+        money = await check_books(context)
     assert money["estimated"] > 0
 
 

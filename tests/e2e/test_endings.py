@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from interlock.desk import signing
+from interlock.desk.context import DeskContext, Person
 from interlock.desk.details import deliverable
-from interlock.desk.office import Office, Person
 from interlock.store import leases
 from interlock.store.schema import Run
 from interlock.testing.messages_script import Ending, Scripted
@@ -45,9 +45,9 @@ async def test_up_whose_terminal_is_closed_hands_back_what_it_has_in_hand(world:
         await asyncio.gather(*(each() for each in hanging))
         os.close(terminal)
         assert await asyncio.to_thread(up.wait, STOPS_WITHIN_S) == 0
-    async with world.home.desk() as (office, _):
-        assert {row.status for row in await rows(office, Run) if row.kind == "task"} == {"created"}
-        assert await office.store.read(leases.live) == []
+    async with world.home.desk() as (context, _):
+        assert {row.status for row in await rows(context, Run) if row.kind == "task"} == {"created"}
+        assert await context.store.read(leases.live) == []
     await goes_on_to_its_end(world, mission)
 
 
@@ -56,8 +56,8 @@ async def test_up_that_is_not_to_mind_its_terminal_goes_on_without_it(world: Wor
     with up_of_its_own(world.home, "signal.signal(signal.SIGHUP, signal.SIG_IGN)") as up:
         await world.api.until(lambda api: bool(api.requests))
         up.send_signal(signal.SIGHUP)
-        async with world.home.desk() as (office, _):
-            await questions(office, 2)
+        async with world.home.desk() as (context, _):
+            await questions(context, 2)
         up.send_signal(signal.SIGTERM)
         assert await asyncio.to_thread(up.wait, STOPS_WITHIN_S) == 0
     await goes_on_to_its_end(world, mission)
@@ -84,8 +84,8 @@ def up_of_its_own(home: Home, first: str, terminal: int = subprocess.DEVNULL) ->
 async def test_up_ends_cleanly_while_a_run_waits_for_a_person(world: World) -> None:
     mission = await begin(world.home)
     up = await world.home.up()
-    async with world.home.desk() as (office, _):
-        await questions(office, 2)
+    async with world.home.desk() as (context, _):
+        await questions(context, 2)
     await told_to_stop(up, signal.SIGINT)
     await goes_on_to_its_end(world, mission)
 
@@ -101,13 +101,13 @@ async def test_effect_that_is_under_way_when_up_is_stopped_is_brought_to_its_end
     world.post.before[ADDRESSES[0]] = before
     mission = await begin(world.home)
     up = await world.home.up()
-    async with world.home.desk() as (office, person):
-        await answer_letters(office, person)
+    async with world.home.desk() as (context, person):
+        await answer_letters(context, person)
         await sending.wait()
         up.signal(signal.SIGTERM)
         stopped.set()
         assert (await up.ended(STOPS_WITHIN_S)).code == 0
-        assert [card["kind"] for card in await signing.approvals(office)] == []
+        assert [card["kind"] for card in await signing.approvals(context)] == []
     await goes_on_to_its_end(world, mission, letters_are_answered=True)
 
 
@@ -158,8 +158,8 @@ async def test_up_of_another_home_with_the_same_database_says_so_too(world: Worl
 async def test_of_two_terminals_that_answer_at_once_one_wins_and_the_other_is_told_who(world: World) -> None:
     await begin(world.home)
     await world.home.up()
-    async with world.home.desk() as (office, _):
-        ident = (await questions(office, 2))[0]
+    async with world.home.desk() as (context, _):
+        ident = (await questions(context, 2))[0]
     both = await asyncio.gather(
         world.home.run("approve", ident), world.home.run("deny", ident, "--reason", "not this one")
     )  # fmt: skip
@@ -167,8 +167,8 @@ async def test_of_two_terminals_that_answer_at_once_one_wins_and_the_other_is_to
     assert (winner.code, loser.code) == (0, 1)
     [line] = loser.err.splitlines()
     assert ident in line
-    async with world.home.desk() as (office, person):
-        card = await signing.approval(office, ident)
+    async with world.home.desk() as (context, person):
+        card = await signing.approval(context, ident)
         assert card["decided_by_name"] == person.name
         assert person.name in line
 
@@ -176,8 +176,8 @@ async def test_of_two_terminals_that_answer_at_once_one_wins_and_the_other_is_to
 async def test_parked_run_goes_on_soon_after_its_last_answer_from_another_process(world: World) -> None:
     await begin(world.home)
     await world.home.up()
-    async with world.home.desk() as (office, person):
-        await answer_letters(office, person)
+    async with world.home.desk() as (context, person):
+        await answer_letters(context, person)
         await until(lambda: len(world.post.letters) == 2, "the letters to leave", within_s=20)
 
 
@@ -211,23 +211,23 @@ async def told_to_stop(up: Started, how: signal.Signals) -> None:
     assert "goes on at the next start" in ended.out.splitlines()[-1]
 
 
-async def answer_letters(office: Office, person: Person) -> None:
+async def answer_letters(context: DeskContext, person: Person) -> None:
     """Approves both letters."""
-    for ident in await questions(office, 2):
-        await signing.approve(office, person, ident)
+    for ident in await questions(context, 2):
+        await signing.approve(context, person, ident)
 
 
 async def goes_on_to_its_end(world: World, mission: str, *, letters_are_answered: bool = False) -> None:
     """The next start ends the mission, with each effect once and the books right."""
     up = await world.home.up()
-    async with world.home.desk() as (office, person):
+    async with world.home.desk() as (context, person):
         if not letters_are_answered:
-            await answer_letters(office, person)
-        [review] = await questions(office)
-        assert (await signing.approve(office, person, review))["kind"] == "TASK_REVIEW"
-        await at_rest(office, mission)
-        assert (await deliverable(office, mission)).content.decode().startswith("# Decision")
+            await answer_letters(context, person)
+        [review] = await questions(context)
+        assert (await signing.approve(context, person, review))["kind"] == "TASK_REVIEW"
+        await at_rest(context, mission)
+        assert (await deliverable(context, mission)).content.decode().startswith("# Decision")
         await told_to_stop(up, signal.SIGTERM)
-        await check_rest(office)
-        await check_books(office, killed=False)
+        await check_rest(context)
+        await check_books(context, killed=False)
     assert [world.post.taken(address) for address in ADDRESSES] == [1, 1]

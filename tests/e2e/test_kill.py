@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from interlock.desk import signing
+from interlock.desk.context import DeskContext, Person
 from interlock.desk.details import deliverable
-from interlock.desk.office import Office, Person
 from interlock.store.schema import Run, ToolCall
 from interlock.testing.messages_script import Ending, Scripted
 from tests.e2e.books import at_rest, check_books, check_rest, questions, rows
@@ -83,27 +83,27 @@ class Siege:
             ended = await self.running.process.ended()
             assert ended == -signal.SIGKILL, self.running.err
 
-    async def sign(self, office: Office, person: Person) -> None:
+    async def sign(self, context: DeskContext, person: Person) -> None:
         """Answers the questions as they come, and kills between them."""
         for number in range(1, 3):
-            await questions(office, 3 - number)
+            await questions(context, 3 - number)
             await self._at(f"asked-for-approval {number}")
-            cards = [card for card in await signing.approvals(office) if card["kind"] == "TOOL_CALL"]
-            await signing.approve(office, person, cards[0]["id"])
+            cards = [card for card in await signing.approvals(context) if card["kind"] == "TOOL_CALL"]
+            await signing.approve(context, person, cards[0]["id"])
             await self._at(f"approved {number}")
         reviewed = False
         while not reviewed:
-            card = await signing.approval(office, (await questions(office))[0])
+            card = await signing.approval(context, (await questions(context))[0])
             if card["kind"] == "UNKNOWN_OUTCOME":
                 self.uncertain += card["args"]["to"]
                 if self.repeats:
-                    await signing.approve(office, person, card["id"])
+                    await signing.approve(context, person, card["id"])
                 else:
-                    await signing.deny(office, person, card["id"], reason="it has arrived")
+                    await signing.deny(context, person, card["id"], reason="it has arrived")
                 continue
             assert card["kind"] == "TASK_REVIEW"
             await self._at("review")
-            await signing.approve(office, person, card["id"])
+            await signing.approve(context, person, card["id"])
             await self._at("reviewed")
             reviewed = True
 
@@ -117,24 +117,24 @@ async def endure(siege: Siege) -> dict[str, int]:
     world = siege.world
     siege.set_traps()
     mission = (await world.home.run("run", GOAL, "--no-wait", "--json")).json["mission_id"]
-    async with world.home.desk() as (office, person), asyncio.TaskGroup() as group:
+    async with world.home.desk() as (context, person), asyncio.TaskGroup() as group:
         keeper = group.create_task(siege.keep_up())
         siege.group = group
-        await siege.sign(office, person)
-        await at_rest(office, mission)
+        await siege.sign(context, person)
+        await at_rest(context, mission)
         keeper.cancel()
         assert siege.points == []
-        found = await deliverable(office, mission)
+        found = await deliverable(context, mission)
         assert found.content.decode() == DELIVERABLE
-        await check_rest(office)
-        await _check_no_work_twice(office)
-        return await check_books(office)
+        await check_rest(context)
+        await _check_no_work_twice(context)
+        return await check_books(context)
 
 
-async def _check_no_work_twice(office: Office) -> None:
-    runs = [run for run in await rows(office, Run) if run.kind != "mission"]
+async def _check_no_work_twice(context: DeskContext) -> None:
+    runs = [run for run in await rows(context, Run) if run.kind != "mission"]
     assert sorted(run.kind for run in runs) == ["learn"] * 4 + ["task"] * 3 + ["think"] * 2
-    handed_in = [call.run_id for call in await rows(office, ToolCall) if call.tool == "submit_deliverable"]
+    handed_in = [call.run_id for call in await rows(context, ToolCall) if call.tool == "submit_deliverable"]
     assert len(handed_in) == len(set(handed_in)) == 3
 
 

@@ -86,24 +86,24 @@ async def test_goal_becomes_a_deliverable_with_held_calls_answered_from_other_te
     ]
     assert "Ben has left" in json.dumps(told[1])
 
-    async with home.desk() as (office, _):
-        [review] = await questions(office)
+    async with home.desk() as (context, _):
+        [review] = await questions(context)
         assert (await home.run("approve", review, "--json")).json["kind"] == "TASK_REVIEW"
-        await at_rest(office, waiting["mission_id"])
+        await at_rest(context, waiting["mission_id"])
         assert (await home.run("deliverable", waiting["mission_id"])).out.rstrip("\n") == (
             "# Decision\n\n- Code: The code is in store.py.\n- Facts: Redis is fast.\n- Mail: People were told."
         )
         up.signal(signal.SIGINT)
         assert (await up.ended(within_s=15)).code == 0
 
-        await check_rest(office)
-        assert await check_books(office) == {"known": sum(cost_of(usage_of(a)) for a in story.asked), "estimated": 0}
-        await _check_records(world, office)
+        await check_rest(context)
+        assert await check_books(context) == {"known": sum(cost_of(usage_of(a)) for a in story.asked), "estimated": 0}
+        await _check_records(world, context)
     [mission] = (await home.run("missions", "--json")).json
     assert (mission["status"], mission["tasks_done"], mission["tasks_total"]) == ("DONE", 3, 3)
 
 
-async def _check_records(world: World, office: Any) -> None:
+async def _check_records(world: World, context: Any) -> None:
     """Every step, call and message that the server saw is shown by `interlock trace`."""
     runs = [run["id"] for run in (await world.home.run("runs", "--json")).json if run["kind"] != "mission"]
     shown = await asyncio.gather(*(world.home.run("trace", run, "--json") for run in runs))
@@ -121,9 +121,9 @@ async def _check_records(world: World, office: Any) -> None:
         "toolu_c1": "done", "toolu_c2": "done", "toolu_c3": "done", "toolu_c4": "done",
         "toolu_m1": "done", "toolu_m2": "denied", "toolu_m3": "done",
     }  # fmt: skip
-    steps, messages = await rows(office, RunStep), await rows(office, RunMessage)
+    steps, messages = await rows(context, RunStep), await rows(context, RunMessage)
     assert len(steps) == len(world.story.asked)
-    assert len(await rows(office, ToolCall)) == sum(len(t["tool_calls"]) for t in traces.values())
+    assert len(await rows(context, ToolCall)) == sum(len(t["tool_calls"]) for t in traces.values())
     thoughts = [block["signature"] for m in messages for block in m.blocks or () if block.get("type") == "thinking"]
     answered = [b for asked in world.story.asked for b in answer(asked).blocks]
     assert sorted(thoughts) == sorted(b["signature"] for b in answered if b["type"] == "thinking")

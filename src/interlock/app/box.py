@@ -24,10 +24,10 @@ from interlock.core.clock import Clock, SystemClock
 from interlock.core.events import Event
 from interlock.desk import answering, attachments, conversation
 from interlock.desk.answering import Answers
+from interlock.desk.context import Person
 from interlock.desk.conversation import Reply
 from interlock.desk.details import deliverable, task
 from interlock.desk.goals import submit
-from interlock.desk.office import Person
 from interlock.desk.progress import Progress, Standing, follow
 from interlock.desk.relay import Relay
 from interlock.desk.run_ends import RunWatcher

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from interlock.core.clock import Clock, SystemClock
 from interlock.core.errors import InterlockError
 from interlock.core.telemetry import SILENT, Telemetry
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.desk.people import unmistakable
 from interlock.settings import Settings
 from interlock.store import migrate, squad
@@ -45,7 +45,7 @@ class Counter:
 
 
 @contextlib.asynccontextmanager
-async def open_office(settings: Settings, *, surface: str, anew: bool = False) -> AsyncIterator[tuple[Counter, Person]]:
+async def open_desk(settings: Settings, *, surface: str, anew: bool = False) -> AsyncIterator[tuple[Counter, Person]]:
     """The desk over an existing database, or with `anew` over one that is made, and the person at this machine.
 
     Raises InterlockError if the home has no database yet, and what opening a store raises.

@@ -13,7 +13,7 @@ from interlock.app.surfaces import Surfaces, attended
 from interlock.core.complaint import Complaint
 from interlock.core.errors import InterlockError
 from interlock.desk import tokens
-from interlock.desk.office import outage_message
+from interlock.desk.context import outage_message
 from interlock.store import leaders
 
 _log = logging.getLogger(__name__)

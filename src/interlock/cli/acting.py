@@ -47,7 +47,7 @@ def cancel(
     from interlock.cli import screen
     from interlock.desk import controls
 
-    ended = opening.at_desk(lambda office, person: controls.cancel(office, person, ident))
+    ended = opening.at_desk(lambda context, person: controls.cancel(context, person, ident))
     if as_json:
         return screen.data(ended)
     stopped = f", {len(ended['runs'])} runs told to stop" if len(ended["runs"]) > 1 else ""
@@ -62,7 +62,7 @@ def retry(ident: Ident, reason: Why = "", as_json: Json = False) -> None:
     """Let a blocked task go on from where it was."""
     from interlock.desk import task_changes
 
-    _moved(opening.at_desk(lambda office, person: task_changes.retry(office, person, ident, reason=reason)), as_json)
+    _moved(opening.at_desk(lambda context, person: task_changes.retry(context, person, ident, reason=reason)), as_json)
 
 
 def reassign(
@@ -76,7 +76,9 @@ def reassign(
     """Give a task to a new agent, of the same persona or another."""
     from interlock.desk import task_changes
 
-    done = opening.at_desk(lambda office, person: task_changes.reassign(office, person, ident, persona, reason=reason))
+    done = opening.at_desk(
+        lambda context, person: task_changes.reassign(context, person, ident, persona, reason=reason)
+    )
     _moved(done, as_json)
 
 
@@ -99,7 +101,7 @@ def comment(
     from interlock.cli import screen
     from interlock.desk import task_changes
 
-    said = opening.at_desk(lambda office, person: task_changes.comment(office, person, ident, text))
+    said = opening.at_desk(lambda context, person: task_changes.comment(context, person, ident, text))
     if as_json:
         return screen.data(said)
     screen.line(f"comment {said['id']} added to {said['task_id']}")
@@ -117,7 +119,7 @@ def deliverable(
     from interlock.cli import screen
     from interlock.desk import details
 
-    found = opening.at_desk(lambda office, _: details.deliverable(office, ident))
+    found = opening.at_desk(lambda context, _: details.deliverable(context, ident))
     if as_json:
         return screen.data({**found.view, "content": found.content})
     if output is not None and str(output) != "-":
@@ -138,7 +140,7 @@ def acknowledge(ident: Ident) -> None:
     from interlock.cli import screen
     from interlock.desk import controls
 
-    seen = opening.at_desk(lambda office, person: controls.acknowledge(office, person, ident))
+    seen = opening.at_desk(lambda context, person: controls.acknowledge(context, person, ident))
     screen.line(f"{seen['id']} {'acknowledged' if seen['changed'] else 'was acknowledged before'}")
 
 

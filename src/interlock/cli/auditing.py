@@ -67,7 +67,7 @@ def listed(
 
     wanted: dict[str, Any]
     wanted = {"mission": mission, "task": task, "run": run, "actor": actor, "action": action, "since": since}
-    rows = opening.at_desk(lambda office, _: desk.activities(office, after=after, most=limit, **wanted))
+    rows = opening.at_desk(lambda context, _: desk.activities(context, after=after, most=limit, **wanted))
     which = "newest" if after is None else "first"
     if as_json:
         return screen.listed(rows, limit, which)
@@ -104,7 +104,7 @@ def verify(
     if file is not None:
         found = desk.verify_export(opening.settings(), file, heads=heads, key_file=key_file)
     else:
-        found = opening.at_desk(lambda office, _: desk.verify(office, heads=heads, key_file=key_file))
+        found = opening.at_desk(lambda context, _: desk.verify(context, heads=heads, key_file=key_file))
     is_whole = not found.faults and not (strict and (found.remarks or found.unsealed))
     if as_json:
         screen.data({"ok": is_whole, **asdict(found)})
@@ -149,7 +149,7 @@ def export(
     from interlock.cli import screen
     from interlock.desk import audit as desk
 
-    found = opening.at_desk(lambda office, person: desk.export(office, person, output))
+    found = opening.at_desk(lambda context, person: desk.export(context, person, output))
     screen.note(f"{amount(found['activities'], 'activity', 'activities')} and {amount(found['links'], 'link')}")
 
 
@@ -161,7 +161,7 @@ def heads(
     from interlock.cli import screen
     from interlock.desk import audit as desk
 
-    rows = opening.at_desk(lambda office, _: desk.heads(office, most=limit))
+    rows = opening.at_desk(lambda context, _: desk.heads(context, most=limit))
     if as_json:
         return screen.listed(rows, limit)
     screen.table(

@@ -13,7 +13,7 @@ from interlock.cli.options import Json
 
 if TYPE_CHECKING:
     from interlock.app.box import Interlock
-    from interlock.desk.office import Office, Person
+    from interlock.desk.context import DeskContext, Person
     from interlock.desk.views import View
 
 Name = Annotated[
@@ -100,10 +100,10 @@ def show(
     from interlock.cli import screen
     from interlock.desk import rooms
 
-    async def reading(office: "Office", person: "Person") -> "tuple[list[View], datetime]":
-        ident = await rooms.find(office, person, name, project=project)
-        found = await rooms.history(office, person, ident, thread=thread, before=before, most=limit)
-        return found, office.clock.now()
+    async def reading(context: "DeskContext", person: "Person") -> "tuple[list[View], datetime]":
+        ident = await rooms.find(context, person, name, project=project)
+        found = await rooms.history(context, person, ident, thread=thread, before=before, most=limit)
+        return found, context.clock.now()
 
     rows, now = opening.at_desk(reading)
     if as_json:
@@ -230,8 +230,8 @@ def leave(name: Name, who: Member = None, project: InProject = None, as_json: Js
     """Remove a persona, a person or yourself from a channel."""
     from interlock.desk import rooms
 
-    async def leaving(office: "Office", person: "Person") -> "View":
-        return await rooms.leave(office, person, await rooms.find(office, person, name, project=project), who)
+    async def leaving(context: "DeskContext", person: "Person") -> "View":
+        return await rooms.leave(context, person, await rooms.find(context, person, name, project=project), who)
 
     _told(opening.at_desk(leaving), as_json)
 
@@ -245,8 +245,10 @@ def archive(
     """Close a channel to new messages; it can still be read."""
     from interlock.desk import rooms
 
-    async def archiving(office: "Office", person: "Person") -> "View":
-        return await rooms.archive(office, person, await rooms.find(office, person, name, project=project), on=not off)
+    async def archiving(context: "DeskContext", person: "Person") -> "View":
+        return await rooms.archive(
+            context, person, await rooms.find(context, person, name, project=project), on=not off
+        )
 
     _told(opening.at_desk(archiving), as_json)
 

@@ -15,21 +15,25 @@ def pause(reason: Reason = None, as_json: Json = False) -> None:
     """Stop each run after its current step, and start no new ones."""
     from interlock.desk import emergency
 
-    _told(opening.at_desk(lambda office, person: emergency.pause(office, person, reason=reason), anyhow=True), as_json)
+    _told(
+        opening.at_desk(lambda context, person: emergency.pause(context, person, reason=reason), anyhow=True), as_json
+    )
 
 
 def drain(reason: Reason = None, as_json: Json = False) -> None:
     """Let running runs finish, and start no new ones."""
     from interlock.desk import emergency
 
-    _told(opening.at_desk(lambda office, person: emergency.drain(office, person, reason=reason), anyhow=True), as_json)
+    _told(
+        opening.at_desk(lambda context, person: emergency.drain(context, person, reason=reason), anyhow=True), as_json
+    )
 
 
 def stop(reason: Reason = None, as_json: Json = False) -> None:
     """Interrupt all running runs at once, and start no new ones; `resume` continues them where they were."""
     from interlock.desk import emergency
 
-    _told(opening.at_desk(lambda office, person: emergency.stop(office, person, reason=reason), anyhow=True), as_json)
+    _told(opening.at_desk(lambda context, person: emergency.stop(context, person, reason=reason), anyhow=True), as_json)
 
 
 def resume(as_json: Json = False) -> None:
@@ -45,7 +49,7 @@ def quarantine(agent: Named, reason: Reason = None, as_json: Json = False) -> No
     from interlock.desk import emergency
 
     done = opening.at_desk(
-        lambda office, person: emergency.quarantine(office, person, agent, reason=reason), anyhow=True
+        lambda context, person: emergency.quarantine(context, person, agent, reason=reason), anyhow=True
     )  # fmt: skip
     if as_json:
         return screen.data(done)
@@ -61,7 +65,7 @@ def release(agent: Named, as_json: Json = False) -> None:
     from interlock.cli import screen
     from interlock.desk import emergency
 
-    done = opening.at_desk(lambda office, person: emergency.release(office, person, agent))
+    done = opening.at_desk(lambda context, person: emergency.release(context, person, agent))
     if as_json:
         return screen.data(done)
     if done["changed"]:

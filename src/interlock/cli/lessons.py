@@ -11,7 +11,7 @@ from interlock.cli.options import Ident, Json
 from interlock.cli.versions import bring_back
 
 if TYPE_CHECKING:
-    from interlock.desk.office import Office, Person
+    from interlock.desk.context import DeskContext, Person
 
 EveryOne = Annotated[bool, typer.Option("--all", help="Include merged, archived and pruned ones.")]
 
@@ -21,7 +21,7 @@ def listed(every: EveryOne = False, as_json: Json = False) -> None:
     from interlock.cli import screen
     from interlock.desk import lessons as desk
 
-    rows = opening.at_desk(lambda office, _: desk.lessons(office, every=every))
+    rows = opening.at_desk(lambda context, _: desk.lessons(context, every=every))
     if as_json:
         return screen.listed(rows, desk.MOST, "best")
     screen.table(
@@ -46,8 +46,8 @@ def show(ident: Ident, as_json: Json = False) -> None:
     from interlock.cli import screen
     from interlock.desk import lessons as desk
 
-    async def reading(office: "Office", _: "Person") -> tuple[dict[str, Any], datetime]:
-        return await desk.lesson(office, ident), office.clock.now()
+    async def reading(context: "DeskContext", _: "Person") -> tuple[dict[str, Any], datetime]:
+        return await desk.lesson(context, ident), context.clock.now()
 
     found, now = opening.at_desk(reading)
     if as_json:
@@ -86,7 +86,7 @@ def approve(ident: Ident, as_json: Json = False) -> None:
     from interlock.cli import screen
     from interlock.desk import lessons as desk
 
-    found = opening.at_desk(lambda office, person: desk.approve(office, person, ident))
+    found = opening.at_desk(lambda context, person: desk.approve(context, person, ident))
     if as_json:
         return screen.data(found)
     word = "approved" if found["changed"] else "needs nobody's word"

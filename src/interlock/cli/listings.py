@@ -11,14 +11,14 @@ from interlock.cli.options import Checks, ChecksFile, Ident, InMission, Json
 from interlock.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from interlock.desk.office import Office, Person
+    from interlock.desk.context import DeskContext, Person
 
 Rows = list[dict[str, Any]]
 
 
-def _read(work: Callable[["Office"], Awaitable[Any]]) -> tuple[Any, datetime]:
-    async def reading(office: "Office", _: object) -> tuple[Any, datetime]:
-        return await work(office), office.clock.now()
+def _read(work: Callable[["DeskContext"], Awaitable[Any]]) -> tuple[Any, datetime]:
+    async def reading(context: "DeskContext", _: object) -> tuple[Any, datetime]:
+        return await work(context), context.clock.now()
 
     return opening.at_desk(reading)
 
@@ -31,8 +31,8 @@ def missions(
     from interlock.cli import screen
     from interlock.desk import listings
 
-    async def reading(office: "Office") -> tuple[Rows, str | None]:
-        return await listings.missions(office, project=project), await listings.hindrance(office)
+    async def reading(context: "DeskContext") -> tuple[Rows, str | None]:
+        return await listings.missions(context, project=project), await listings.hindrance(context)
 
     (rows, hindrance), now = _read(reading)
     if as_json:
@@ -64,7 +64,7 @@ def tasks(
     from interlock.cli import screen
     from interlock.desk import listings
 
-    rows, now = _read(lambda office: listings.tasks(office, status=status, mission=mission))
+    rows, now = _read(lambda context: listings.tasks(context, status=status, mission=mission))
     if as_json:
         return screen.listed(rows, listings.MOST_TASKS)
     screen.table(
@@ -99,29 +99,29 @@ def task(
     if note is not None and waive is None:
         raise UsageError("`--note` is the reason of a waiver: give the number of a check with `--waive`")
     demanded = evidence.parse(check or (), checks) if check or checks else []
-    found, now = opening.at_desk(lambda office, person: _changed(office, person, ident, demanded, waive, note, whole))
+    found, now = opening.at_desk(lambda context, person: _changed(context, person, ident, demanded, waive, note, whole))
     if as_json:
         return screen.data(found)
     return details.show_task(found, now)
 
 
 async def _changed(
-    office: "Office",
+    context: "DeskContext",
     person: "Person",
     ident: str,
     demanded: list[dict[str, Any]],
     waive: int | None,
     note: str | None,
-    whole: Callable[["Office", str], Awaitable[Any]],
+    whole: Callable[["DeskContext", str], Awaitable[Any]],
 ) -> tuple[Any, datetime]:
     """The task, after what the person wanted changed about its checks."""
     from interlock.desk import evidence
 
     if demanded:
-        await evidence.require(office, person, ident, demanded)
+        await evidence.require(context, person, ident, demanded)
     if waive is not None:
-        await evidence.waive(office, person, ident, waive, note=note or "")
-    return await whole(office, ident), office.clock.now()
+        await evidence.waive(context, person, ident, waive, note=note or "")
+    return await whole(context, ident), context.clock.now()
 
 
 def agents(as_json: Json = False) -> None:
@@ -158,7 +158,7 @@ def trace(
     from interlock.cli import details, screen
     from interlock.desk.details import trace as whole
 
-    found, now = _read(lambda office: whole(office, ident, prompt=prompt))
+    found, now = _read(lambda context: whole(context, ident, prompt=prompt))
     if as_json:
         return screen.data(found)
     return details.show_trace(found, now)
@@ -171,7 +171,7 @@ def alerts(
     from interlock.cli import screen
     from interlock.desk import listings
 
-    rows, now = _read(lambda office: listings.alerts(office, open_only=not every))
+    rows, now = _read(lambda context: listings.alerts(context, open_only=not every))
     if as_json:
         return screen.listed(rows, listings.MOST_ALERTS)
     screen.table(

@@ -10,7 +10,7 @@ from interlock.cli.options import Ident, Json
 from interlock.cli.versions import bring_back
 
 if TYPE_CHECKING:
-    from interlock.desk.office import Office, Person
+    from interlock.desk.context import DeskContext, Person
 
 Words = Annotated[list[str] | None, typer.Argument(metavar="[WORDS…]", help="Words to search for.")]
 OfPersona = Annotated[str | None, typer.Option("--persona", metavar="NAME", help="Only this persona's.")]
@@ -48,9 +48,9 @@ def search(
 
     query = " ".join(words or ())
 
-    async def reading(office: "Office", person: "Person") -> tuple[list[dict[str, Any]], datetime]:
-        found = await desk.search(office, person, query, persona=persona, kind=kind, project=project, most=limit)
-        return found, office.clock.now()
+    async def reading(context: "DeskContext", person: "Person") -> tuple[list[dict[str, Any]], datetime]:
+        found = await desk.search(context, person, query, persona=persona, kind=kind, project=project, most=limit)
+        return found, context.clock.now()
 
     rows, now = opening.at_desk(reading)
     if as_json:
@@ -74,8 +74,8 @@ def show(ident: Ident, as_json: Json = False) -> None:
     from interlock.cli import screen
     from interlock.desk import memories as desk
 
-    async def reading(office: "Office", person: "Person") -> tuple[dict[str, Any], datetime]:
-        return await desk.show(office, person, ident), office.clock.now()
+    async def reading(context: "DeskContext", person: "Person") -> tuple[dict[str, Any], datetime]:
+        return await desk.show(context, person, ident), context.clock.now()
 
     found, now = opening.at_desk(reading)
     if as_json:
@@ -115,8 +115,8 @@ def versions(ident: Ident, as_json: Json = False) -> None:
     from interlock.cli import screen
     from interlock.desk import memories as desk
 
-    async def reading(office: "Office", person: "Person") -> tuple[list[dict[str, Any]], datetime]:
-        return await desk.versions(office, person, ident), office.clock.now()
+    async def reading(context: "DeskContext", person: "Person") -> tuple[list[dict[str, Any]], datetime]:
+        return await desk.versions(context, person, ident), context.clock.now()
 
     rows, now = opening.at_desk(reading)
     if as_json:
@@ -150,7 +150,7 @@ def forget(
     from interlock.cli import screen
     from interlock.desk import memories as desk
 
-    found = opening.at_desk(lambda office, person: desk.forget(office, person, ident, reason))
+    found = opening.at_desk(lambda context, person: desk.forget(context, person, ident, reason))
     if as_json:
         return screen.data(found)
     screen.line(f"{found['id']} is put away")
@@ -168,7 +168,9 @@ def share(
     from interlock.cli import screen
     from interlock.desk import memories as desk
 
-    found = opening.at_desk(lambda office, person: desk.share(office, person, ident, persona, can_write=write, off=off))
+    found = opening.at_desk(
+        lambda context, person: desk.share(context, person, ident, persona, can_write=write, off=off)
+    )
     if as_json:
         return screen.data(found)
     if off:

@@ -11,7 +11,7 @@ from interlock.cli.options import Json
 from interlock.core.text import amount
 
 if TYPE_CHECKING:
-    from interlock.desk.office import Office
+    from interlock.desk.context import DeskContext
 
 Account = Annotated[
     str,
@@ -23,9 +23,9 @@ Account = Annotated[
 Note = Annotated[str | None, typer.Option("--note", metavar="T", help="Why; recorded in the ledger.")]
 
 
-def _read(work: Callable[["Office"], Awaitable[Any]]) -> tuple[Any, datetime]:
-    async def reading(office: "Office", _: object) -> tuple[Any, datetime]:
-        return await work(office), office.clock.now()
+def _read(work: Callable[["DeskContext"], Awaitable[Any]]) -> tuple[Any, datetime]:
+    async def reading(context: "DeskContext", _: object) -> tuple[Any, datetime]:
+        return await work(context), context.clock.now()
 
     return opening.at_desk(reading)
 
@@ -38,7 +38,7 @@ def budget(
     from interlock.cli import screen
     from interlock.desk import money
 
-    rows, _ = _read(lambda office: money.budget(office, every=every))
+    rows, _ = _read(lambda context: money.budget(context, every=every))
     if as_json:
         return screen.listed(rows, money.MOST)
     screen.table(
@@ -75,7 +75,7 @@ def raise_limit(
     """Raise a limit; work that it stopped continues, and a question about it counts as answered."""
     from interlock.desk import money
 
-    _changed(opening.at_desk(lambda office, person: money.raise_budget(office, person, account, usd, note)), as_json)
+    _changed(opening.at_desk(lambda context, person: money.raise_budget(context, person, account, usd, note)), as_json)
 
 
 def set_limit(
@@ -87,7 +87,7 @@ def set_limit(
     """Set a limit, lower or higher; a frozen account is unfrozen."""
     from interlock.desk import money
 
-    _changed(opening.at_desk(lambda office, person: money.set_budget(office, person, account, usd, note)), as_json)
+    _changed(opening.at_desk(lambda context, person: money.set_budget(context, person, account, usd, note)), as_json)
 
 
 def _changed(row: dict[str, Any], as_json: bool) -> None:
@@ -113,7 +113,7 @@ def estimates(
     from interlock.cli import screen
     from interlock.desk import money
 
-    rows, _ = _read(lambda office: money.actuals(office, project))
+    rows, _ = _read(lambda context: money.actuals(context, project))
     if as_json:
         return screen.data(rows)
     screen.table(
@@ -151,8 +151,8 @@ def ledger(
     from interlock.desk import ledger_views
 
     found, _ = _read(
-        lambda office: ledger_views.explain(
-            office, account=account, run=run, task=task, mission=mission, agent=agent, after=after, most=limit
+        lambda context: ledger_views.explain(
+            context, account=account, run=run, task=task, mission=mission, agent=agent, after=after, most=limit
         )
     )
     if as_json:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from interlock.cli import garbage
 
 if TYPE_CHECKING:
-    from interlock.desk.office import Office, Person
+    from interlock.desk.context import DeskContext, Person
     from interlock.settings import Settings
 
 T = TypeVar("T")
@@ -59,26 +59,26 @@ def place() -> "Settings":
 
 
 @contextlib.asynccontextmanager
-async def desk(*, anew: bool = False, anyhow: bool = False) -> AsyncIterator[tuple["Office", "Person"]]:
+async def desk(*, anew: bool = False, anyhow: bool = False) -> AsyncIterator[tuple["DeskContext", "Person"]]:
     """The database of an existing home (`anew`: of one that is made where there is none) and the operator at this
     terminal, for commands that look or answer; `anyhow`: also where the rest of the settings has faults.
 
     Raises InterlockError if there is no home yet.
     """
-    from interlock.app.local import open_office
+    from interlock.app.local import open_desk
 
-    async with open_office(place() if anyhow else settings(), surface="cli", anew=anew) as opened:
+    async with open_desk(place() if anyhow else settings(), surface="cli", anew=anew) as opened:
         yield opened
 
 
 def at_desk(
-    work: Callable[["Office", "Person"], Awaitable[T]], *, anew: bool = False, anyhow: bool = False
+    work: Callable[["DeskContext", "Person"], Awaitable[T]], *, anew: bool = False, anyhow: bool = False
 ) -> T:  # fmt: skip
     """What `work` makes of an open desk; with `anew` there need not be a home yet, `anyhow` of faultless settings."""
 
     async def whole() -> T:
-        async with desk(anew=anew, anyhow=anyhow) as (office, person):
-            return await work(office, person)
+        async with desk(anew=anew, anyhow=anyhow) as (context, person):
+            return await work(context, person)
 
     return run(whole())
 
@@ -91,8 +91,8 @@ async def tell_new_project(project: str | None) -> None:
 
     if project is None or not is_there(settings(project=project)):
         return
-    async with desk() as (office, _):
-        said = await projects.newness(office, project)
+    async with desk() as (context, _):
+        said = await projects.newness(context, project)
     if said is not None:
         screen.note(said)
 

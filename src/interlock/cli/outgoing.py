@@ -9,7 +9,7 @@ from interlock.cli import opening
 from interlock.cli.options import Json
 
 if TYPE_CHECKING:
-    from interlock.desk.office import Office, Person
+    from interlock.desk.context import DeskContext, Person
 
 
 def outbox(
@@ -20,8 +20,8 @@ def outbox(
     from interlock.cli import screen
     from interlock.desk import outgoing
 
-    async def reading(office: "Office", _: "Person") -> tuple[list[dict[str, Any]], datetime]:
-        return await outgoing.outgoing(office, dead_only=dead), office.clock.now()
+    async def reading(context: "DeskContext", _: "Person") -> tuple[list[dict[str, Any]], datetime]:
+        return await outgoing.outgoing(context, dead_only=dead), context.clock.now()
 
     rows, now = opening.at_desk(reading)
     if as_json:
@@ -59,7 +59,7 @@ def retry(
     if ident is None:
         found = opening.at_desk(outgoing.retry_all)
         return screen.data(found) if as_json else screen.line(f"{len(found)} dead messages are tried again")
-    revived = opening.at_desk(lambda office, person: outgoing.retry(office, person, ident))
+    revived = opening.at_desk(lambda context, person: outgoing.retry(context, person, ident))
     if as_json:
         return screen.data(revived)
     return screen.line(f"message {revived['id']} is tried again by {revived['surface']}")

@@ -33,7 +33,7 @@ def listing(as_json: Json = False) -> None:
     from interlock.cli import screen
     from interlock.desk import people
 
-    rows = opening.at_desk(lambda office, _: people.people(office), anew=True)
+    rows = opening.at_desk(lambda context, _: people.people(context), anew=True)
     if as_json:
         return screen.data(rows)
     screen.table(
@@ -53,7 +53,7 @@ def add(
     from interlock.cli import screen
     from interlock.desk import people
 
-    found = opening.at_desk(lambda office, person: people.add(office, person, name, role=role), anew=True)
+    found = opening.at_desk(lambda context, person: people.add(context, person, name, role=role), anew=True)
     if as_json:
         return screen.data(found)
     screen.line(f"{found['name']} is {_a(found['role'])} ({found['id']})")
@@ -66,7 +66,7 @@ def link(who: Who, identity: IdentityArgument, as_json: Json = False) -> None:
     from interlock.cli import screen
     from interlock.desk import people
 
-    found = opening.at_desk(lambda office, person: people.link(office, person, who, identity), anew=True)
+    found = opening.at_desk(lambda context, person: people.link(context, person, who, identity), anew=True)
     if as_json:
         return screen.data(found)
     moved = f", no longer {found['moved_from']}'s" if found["moved_from"] else ""
@@ -79,7 +79,7 @@ def unlink(identity: IdentityArgument, as_json: Json = False) -> None:
     from interlock.cli import screen
     from interlock.desk import people
 
-    found = opening.at_desk(lambda office, person: people.unlink(office, person, identity), anew=True)
+    found = opening.at_desk(lambda context, person: people.unlink(context, person, identity), anew=True)
     if as_json:
         return screen.data(found)
     return screen.line(f"{identity} is nobody's now; {found['name']}: {', '.join(found['identities']) or 'no other'}")
@@ -90,7 +90,7 @@ def role(who: Who, role: Annotated[str, typer.Argument(metavar="ROLE", help=Role
     from interlock.cli import screen
     from interlock.desk import people
 
-    found = opening.at_desk(lambda office, person: people.set_role(office, person, who, role), anew=True)
+    found = opening.at_desk(lambda context, person: people.set_role(context, person, who, role), anew=True)
     if as_json:
         return screen.data(found)
     was = f", was {_a(found['before'])}" if found["before"] != found["role"] else ", as before"
@@ -112,7 +112,7 @@ def export(
     from interlock.cli import screen
     from interlock.desk import personal
 
-    found = opening.at_desk(lambda office, person: personal.export(office, person, who))
+    found = opening.at_desk(lambda context, person: personal.export(context, person, who))
     if output is None:
         return screen.data(found)
     write_private(output, screen.json_of(found))
@@ -130,8 +130,8 @@ def erase(
     from interlock.desk import personal
 
     if not yes:
-        _confirm(opening.at_desk(lambda office, person: personal.known(office, person, who)))
-    done = opening.at_desk(lambda office, person: personal.erase(office, person, who))
+        _confirm(opening.at_desk(lambda context, person: personal.known(context, person, who)))
+    done = opening.at_desk(lambda context, person: personal.erase(context, person, who))
     if as_json:
         return screen.data(done)
     screen.line(f"{done['id']} is erased, and called `{done['name']}` in records: {done['chats']} chats erased")

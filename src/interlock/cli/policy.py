@@ -124,7 +124,7 @@ def _unanswerable(found: "Policy") -> list["Remark"]:
     from interlock.desk.policy import how_many_answer
 
     try:
-        count = opening.at_desk(lambda office, person: how_many_answer(office))
+        count = opening.at_desk(lambda context, person: how_many_answer(context))
     except InterlockError:
         return []
     return lint.without_people(found, count)
@@ -313,7 +313,7 @@ def policy_replay(
     found, toolbox = config.load_policy(policy or settings.policy), parts.builtin_toolbox()
     begun = None if since is None else desk.since(since, SystemClock().now().astimezone())
     done = opening.at_desk(
-        lambda office, person: desk.replay(office, found, toolbox, since=begun, mission=mission, most=limit)
+        lambda context, person: desk.replay(context, found, toolbox, since=begun, mission=mission, most=limit)
     )
     if as_json:
         counts = {kind.name.lower(): count for kind, count in done.counts.items()}

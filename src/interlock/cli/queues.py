@@ -9,7 +9,7 @@ from interlock.cli import opening
 from interlock.cli.options import Ident, InMission, Json
 
 if TYPE_CHECKING:
-    from interlock.desk.office import Office, Person
+    from interlock.desk.context import DeskContext, Person
 
 Named = Annotated[str, typer.Argument(metavar="AGENT", help="A persona, or the id of one of its agents.")]
 What = Annotated[str | None, typer.Argument(metavar="[clear]", help="`clear` rejects what is pending.")]
@@ -35,8 +35,8 @@ def _show(agent: str, as_json: bool) -> None:
     from interlock.cli import screen
     from interlock.desk import queues as desk
 
-    async def reading(office: "Office", _: "Person") -> tuple[dict[str, Any], datetime]:
-        return await desk.queue(office, agent), office.clock.now()
+    async def reading(context: "DeskContext", _: "Person") -> tuple[dict[str, Any], datetime]:
+        return await desk.queue(context, agent), context.clock.now()
 
     found, now = opening.at_desk(reading)
     if len(found["lanes"]) >= desk.MOST_LANES:
@@ -63,7 +63,7 @@ def _clear(agent: str, reason: str | None, as_json: bool) -> None:
     from interlock.cli import screen
     from interlock.desk import queues as desk
 
-    done = opening.at_desk(lambda office, person: desk.clear(office, person, agent, reason=reason))
+    done = opening.at_desk(lambda context, person: desk.clear(context, person, agent, reason=reason))
     if as_json:
         return screen.data(done)
     count = len(done["runs"])
@@ -84,8 +84,8 @@ def runs(
     from interlock.cli import screen
     from interlock.desk import listings
 
-    async def reading(office: "Office", _: "Person") -> tuple[list[dict[str, Any]], datetime]:
-        return await listings.runs(office, mission=mission, status=status), office.clock.now()
+    async def reading(context: "DeskContext", _: "Person") -> tuple[list[dict[str, Any]], datetime]:
+        return await listings.runs(context, mission=mission, status=status), context.clock.now()
 
     rows, now = opening.at_desk(reading)
     if as_json:
@@ -113,7 +113,7 @@ def requeue(ident: Ident, as_json: Json = False) -> None:
     from interlock.cli import screen
     from interlock.desk import queues as desk
 
-    done = opening.at_desk(lambda office, person: desk.requeue(office, person, ident))
+    done = opening.at_desk(lambda context, person: desk.requeue(context, person, ident))
     if as_json:
         return screen.data(done)
     return screen.line(f"run {done['id']} is back at its place in the mailbox of {done['agent_id']}")

@@ -10,7 +10,7 @@ from interlock.cli import opening
 from interlock.cli.options import Json, Model
 
 if TYPE_CHECKING:
-    from interlock.desk.office import Office, Person
+    from interlock.desk.context import DeskContext, Person
     from interlock.desk.views import View
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A name from `interlock schedule list`.")]
@@ -107,9 +107,9 @@ def listing(project: InProject = None, as_json: Json = False) -> None:
     from interlock.desk import duty, schedules
     from interlock.scheduler.timetable import stored
 
-    async def reading(office: "Office", _: "Person") -> "tuple[list[View], View | None, str, datetime]":
-        rows = await schedules.listing(office, stored, project=project)
-        return rows, await duty.leader(office), await schedules.squad_mode(office), office.clock.now()
+    async def reading(context: "DeskContext", _: "Person") -> "tuple[list[View], View | None, str, datetime]":
+        rows = await schedules.listing(context, stored, project=project)
+        return rows, await duty.leader(context), await schedules.squad_mode(context), context.clock.now()
 
     rows, leader, mode, now = opening.at_desk(reading, anew=True)
     if as_json:

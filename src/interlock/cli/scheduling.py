@@ -11,7 +11,7 @@ from interlock.cli import opening
 from interlock.cli.options import Json
 
 if TYPE_CHECKING:
-    from interlock.desk.office import Office
+    from interlock.desk.context import DeskContext
     from interlock.desk.views import View
 
 
@@ -54,18 +54,18 @@ async def _scheduling() -> None:
     screen.line("stopped" + (f"; {_who(left)}" if left else ""))
 
 
-async def _tell(office: "Office", changes: "asyncio.Queue[bool]") -> None:
+async def _tell(context: "DeskContext", changes: "asyncio.Queue[bool]") -> None:
     """Prints a line whenever this process begins to lead or to stand by."""
     from interlock.cli import screen
     from interlock.desk import duty
 
     while True:
         leads = await changes.get()
-        database = office.settings.database_name
+        database = context.settings.database_name
         if leads:
             screen.news(f"fires the jobs of {database}; stop with Ctrl-C")
         else:
-            screen.news(f"stands by for {database}: {_who(await duty.leader(office))}")
+            screen.news(f"stands by for {database}: {_who(await duty.leader(context))}")
 
 
 def _who(leader: "Mapping[str, Any] | None") -> str:
@@ -88,8 +88,8 @@ def _show(as_json: bool) -> None:
     from interlock.desk import duty
     from interlock.scheduler.jobs import standard_jobs
 
-    async def reading(office: "Office", _: object) -> "tuple[View, datetime]":
-        return await duty.duty(office, standard_jobs(office.settings)), office.clock.now()
+    async def reading(context: "DeskContext", _: object) -> "tuple[View, datetime]":
+        return await duty.duty(context, standard_jobs(context.settings)), context.clock.now()
 
     found, now = opening.at_desk(reading)
     if as_json:

@@ -27,7 +27,7 @@ def reset(agent: Named, as_json: Json = False) -> None:
     from interlock.cli import screen
     from interlock.desk import sessions as desk
 
-    done = opening.at_desk(lambda office, person: desk.reset(office, person, agent))
+    done = opening.at_desk(lambda context, person: desk.reset(context, person, agent))
     if as_json:
         return screen.data(done)
     for each in done["agents"]:
@@ -50,7 +50,7 @@ def export(
     from interlock.cli import screen
     from interlock.desk import sessions as desk
 
-    lines = opening.at_desk(lambda office, person: desk.export(office, person, agent))
+    lines = opening.at_desk(lambda context, person: desk.export(context, person, agent))
     text = "".join(f"{line}\n" for line in lines)
     if output is None:
         sys.stdout.write(text)
@@ -77,8 +77,8 @@ def take(
         raise UsageError(f"`{file}` cannot be read: {(error.strerror or str(error)).lower()}") from error
     personas = config.load_all_personas(opening.settings())
     done = opening.at_desk(
-        lambda office, person: desk.import_session(
-            office, person, personas, data, str(file), replace=replace, mine=mine
+        lambda context, person: desk.import_session(
+            context, person, personas, data, str(file), replace=replace, mine=mine
         ),
         anew=True,
     )

@@ -14,7 +14,7 @@ from interlock.core.errors import UsageError
 
 if TYPE_CHECKING:
     from interlock.desk.cards import Card
-    from interlock.desk.office import Office, Person
+    from interlock.desk.context import DeskContext, Person
 
 View = dict[str, Any]
 Alike = Annotated[
@@ -38,15 +38,15 @@ def approvals(
     from interlock.cli import details, screen
     from interlock.desk import asking, signing
 
-    async def reading(office: "Office", _: "Person") -> "tuple[list[View], list[Card], int, datetime]":
+    async def reading(context: "DeskContext", _: "Person") -> "tuple[list[View], list[Card], int, datetime]":
         if ident is not None:
-            found = [await signing.approval(office, ident)]
+            found = [await signing.approval(context, ident)]
         else:
             status = None if every else "pending"
-            found = await signing.approvals(office, status=status, mission=mission, limit=limit, after=after)
+            found = await signing.approvals(context, status=status, mission=mission, limit=limit, after=after)
         wanted = [] if as_json or (every and ident is None) else found
-        cards = [await asking.approval_card(office, each["id"], taps=False, at_length=True) for each in wanted]
-        return found, cards, await signing.waiting(office), office.clock.now()
+        cards = [await asking.approval_card(context, each["id"], taps=False, at_length=True) for each in wanted]
+        return found, cards, await signing.waiting(context), context.clock.now()
 
     found, cards, total, now = opening.at_desk(reading)
     which = "oldest" if after is None else "next"
@@ -128,7 +128,7 @@ def _together(ident: str, verb: str, words: str | None, *, yes: bool, as_json: b
     from interlock.cli import screen
     from interlock.desk import signing
 
-    shown = opening.at_desk(lambda office, _: signing.alike(office, ident))
+    shown = opening.at_desk(lambda context, _: signing.alike(context, ident))
     if not shown:
         raise UsageError(f"no other question is of the same kind: answer `{ident}` by itself")
     if not as_json:
@@ -137,10 +137,10 @@ def _together(ident: str, verb: str, words: str | None, *, yes: bool, as_json: b
         return screen.note("nothing was answered")
     ids = [card["id"] for card in shown]
 
-    async def answering(office: "Office", person: "Person") -> list[View]:
+    async def answering(context: "DeskContext", person: "Person") -> list[View]:
         if verb == "deny":
-            return await signing.deny_alike(office, person, ids, reason=words or "")
-        return await signing.approve_alike(office, person, ids, note=words)
+            return await signing.deny_alike(context, person, ids, reason=words or "")
+        return await signing.approve_alike(context, person, ids, note=words)
 
     cards = opening.at_desk(answering)
     if as_json:
@@ -190,8 +190,8 @@ def grants(
     from interlock.cli import screen
     from interlock.desk import grants as leave
 
-    async def reading(office: "Office", _: "Person") -> tuple[list[View], datetime]:
-        return await leave.grants(office, every=every), office.clock.now()
+    async def reading(context: "DeskContext", _: "Person") -> tuple[list[View], datetime]:
+        return await leave.grants(context, every=every), context.clock.now()
 
     rows, now = opening.at_desk(reading)
     if as_json:
@@ -217,7 +217,7 @@ def revoke(ident: Ident, as_json: Json = False) -> None:
     from interlock.cli import screen
     from interlock.desk import grants as leave
 
-    done = opening.at_desk(lambda office, person: leave.revoke(office, person, ident))
+    done = opening.at_desk(lambda context, person: leave.revoke(context, person, ident))
     if as_json:
         return screen.data(done)
     return screen.line(f"{done['id']} {'revoked' if done['changed'] else 'was revoked before'}")

@@ -40,8 +40,8 @@ def create(
 
     expires_s = tokens.span_s(expires) if expires is not None else None
     made = opening.at_desk(
-        lambda office, person: tokens.create(
-            office, person, name, role=role, project=project, expires_s=expires_s, who=who
+        lambda context, person: tokens.create(
+            context, person, name, role=role, project=project, expires_s=expires_s, who=who
         ),
         anew=True,
     )
@@ -83,7 +83,7 @@ def revoke(
     from interlock.cli import screen
     from interlock.desk import tokens
 
-    found = opening.at_desk(lambda office, person: tokens.revoke(office, person, ident))
+    found = opening.at_desk(lambda context, person: tokens.revoke(context, person, ident))
     if as_json:
         return screen.data(found)
     return screen.line(f"{found['id']} ({found['name']}) is revoked")

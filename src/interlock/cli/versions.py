@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 from interlock.cli import opening
 
 if TYPE_CHECKING:
-    from interlock.desk.office import Office, Person
+    from interlock.desk.context import DeskContext, Person
 
 
 def bring_back(
-    restore: "Callable[[Office, Person, str, int], Awaitable[dict[str, Any]]]",
+    restore: "Callable[[DeskContext, Person, str, int], Awaitable[dict[str, Any]]]",
     ident: str,
     version: int,
     *,
@@ -19,7 +19,7 @@ def bring_back(
     """Makes an earlier version the current one at the desk, and says which one it is now."""
     from interlock.cli import screen
 
-    found = opening.at_desk(lambda office, person: restore(office, person, ident, version))
+    found = opening.at_desk(lambda context, person: restore(context, person, ident, version))
     if as_json:
         return screen.data(found)
     return screen.line(f"{found['id']} is as in version {version} again, now version {found['version']}")

@@ -17,7 +17,7 @@ from interlock.cli import acting, details, screen
 from interlock.core.errors import InterlockError
 
 if TYPE_CHECKING:
-    from interlock.desk.office import Office, Person
+    from interlock.desk.context import DeskContext, Person
     from interlock.desk.progress import Progress
 
 MOST_WORDS = 160
@@ -188,7 +188,7 @@ async def _readable(descriptor: int) -> None:
 class Asking:
     """Puts a mission's questions to the operator at this terminal, each once."""
 
-    office: "Office"
+    context: "DeskContext"
     person: "Person"
     skipped: set[str]
     ended: bool = False
@@ -207,8 +207,8 @@ class Asking:
         from interlock.desk.signing import Changed
 
         screen.line()
-        card = await signing.approval(self.office, ident)
-        details.show_card(await asking.approval_card(self.office, ident, taps=False, at_length=True))
+        card = await signing.approval(self.context, ident)
+        details.show_card(await asking.approval_card(self.context, ident, taps=False, at_length=True))
         forget_typed()
         answers = ANSWERS if card["tool"] is None else ANSWERS_TO_A_CALL
         while ident not in self.skipped:
@@ -219,7 +219,7 @@ class Asking:
                 return screen.note(str(error))
             except InterlockError as error:
                 screen.note(str(error))
-                if (await signing.approval(self.office, ident))["status"] != "pending":
+                if (await signing.approval(self.context, ident))["status"] != "pending":
                     self.skipped.add(ident)
         return None
 
@@ -235,14 +235,14 @@ class Asking:
             self.ended = True
             self.skipped.add(ident)
         elif answer in ("a", "approve"):
-            await signing.approve(self.office, self.person, ident, mark=mark)
+            await signing.approve(self.context, self.person, ident, mark=mark)
             self.skipped.add(ident)
         elif answer in ("d", "deny"):
-            await signing.deny(self.office, self.person, ident, reason=await typed("reason > ") or "")
+            await signing.deny(self.context, self.person, ident, reason=await typed("reason > ") or "")
             self.skipped.add(ident)
         elif answer in ("e", "edit"):
             given = acting.arguments(await typed("arguments as JSON > ") or "")
-            found = await signing.approve(self.office, self.person, ident, args=given)
+            found = await signing.approve(self.context, self.person, ident, args=given)
             if found["asks_anew"]:
                 raise Changed(ident)
             self.skipped.add(ident)

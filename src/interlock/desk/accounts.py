@@ -6,8 +6,8 @@ from typing import Any
 
 from interlock.core.errors import UsageError
 from interlock.core.values import microusd
+from interlock.desk.context import DeskContext
 from interlock.desk.finding import Unknown, as_id, find, find_any
-from interlock.desk.office import Office
 from interlock.policy.budgets import day_key
 from interlock.store import days, ledger, squad
 from interlock.store import tasks as task_store
@@ -17,7 +17,7 @@ from interlock.store.tx import Tx
 KINDS = ("mission", "task", "run", "agent")
 
 
-def account_of(tx: Tx, office: Office, given: str, *, kinds: Sequence[str] | None = None) -> str:
+def account_of(tx: Tx, context: DeskContext, given: str, *, kinds: Sequence[str] | None = None) -> str:
     """Resolves `given` to an account's id: the account of a run, task or mission, today's account of an agent, persona
     or project, or an account's own id.
 
@@ -27,7 +27,7 @@ def account_of(tx: Tx, office: Office, given: str, *, kinds: Sequence[str] | Non
     if kinds is None:
         if ledger.account(tx, wanted) is not None:
             return wanted
-        if (today := _today(tx, office, wanted)) is not None:
+        if (today := _today(tx, context, wanted)) is not None:
             return _opened(tx, *today)
     try:
         kind, ident = find_any(tx, KINDS if kinds is None else kinds, wanted)
@@ -37,27 +37,27 @@ def account_of(tx: Tx, office: Office, given: str, *, kinds: Sequence[str] | Non
         return find(tx, "account", wanted)
     if kind == "agent":
         agent: Any = squad.agent(tx, ident)
-        return _opened(tx, f"agent_day:{agent.member_id}:{_day(tx, office, agent.project_id)}", agent.persona)
+        return _opened(tx, f"agent_day:{agent.member_id}:{_day(tx, context, agent.project_id)}", agent.persona)
     if kind == "task":
         task: Any = task_store.task(tx, ident)
         kind = "task" if task.parent_id is not None else "mission"
     return _opened(tx, f"{kind}:{ident}", f"{kind} {ident}")
 
 
-def _today(tx: Tx, office: Office, name: str) -> tuple[str, str] | None:
+def _today(tx: Tx, context: DeskContext, name: str) -> tuple[str, str] | None:
     """Today's account of a persona or a project, with its name."""
     if (project := squad.project(tx, name)) is not None:
-        return f"project_day:{name}:{_day(tx, office, project.id)}", f"project {name}"
-    member = squad.member_of(tx, office.settings.project, name)
-    return None if member is None else (f"agent_day:{member.id}:{_day(tx, office, member.project_id)}", name)
+        return f"project_day:{name}:{_day(tx, context, project.id)}", f"project {name}"
+    member = squad.member_of(tx, context.settings.project, name)
+    return None if member is None else (f"agent_day:{member.id}:{_day(tx, context, member.project_id)}", name)
 
 
-def open_today(tx: Tx, office: Office, project_id: str, now: datetime) -> None:
+def open_today(tx: Tx, context: DeskContext, project_id: str, now: datetime) -> None:
     """Opens today's account of a project, if it does not exist yet, with the limit from the settings."""
     project = squad.project(tx, project_id)
     if project is not None:
         ident = f"project_day:{project_id}:{day_key(now, project.timezone)}"
-        limit = microusd(office.settings.day_usd(project_id))
+        limit = microusd(context.settings.day_usd(project_id))
         ledger.open_accounts(tx, [Opening(ident, "project_day", project_id, project_id, limit)], now)
 
 
@@ -68,9 +68,9 @@ def require_open_day(tx: Tx, account: Any, now: datetime) -> None:
         raise UsageError(f"the day of `{account.id}` is over: `{name}` means today's")
 
 
-def _day(tx: Tx, office: Office, project_id: str) -> str:
+def _day(tx: Tx, context: DeskContext, project_id: str) -> str:
     project = squad.project(tx, project_id)
-    return day_key(office.clock.now(), project.timezone if project else "UTC")
+    return day_key(context.clock.now(), project.timezone if project else "UTC")
 
 
 def _opened(tx: Tx, account_id: str, name: str) -> str:
@@ -79,12 +79,12 @@ def _opened(tx: Tx, account_id: str, name: str) -> str:
     return account_id
 
 
-def agent_of(tx: Tx, office: Office, given: str) -> tuple[str | None, str | None]:
+def agent_of(tx: Tx, context: DeskContext, given: str) -> tuple[str | None, str | None]:
     """The agent with an id, or the member with a persona's name; the other one is None.
 
     Raises Unknown.
     """
-    member = squad.member_of(tx, office.settings.project, as_id(given))
+    member = squad.member_of(tx, context.settings.project, as_id(given))
     return (None, member.id) if member is not None else (find(tx, "agent", given), None)
 
 

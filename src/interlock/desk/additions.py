@@ -14,8 +14,8 @@ from interlock.core.errors import Conflict, UsageError
 from interlock.core.ids import new_id
 from interlock.core.text import storable
 from interlock.core.values import MICRO, TaskType, microusd
+from interlock.desk.context import Person, require_operator
 from interlock.desk.finding import NoPersona, find
-from interlock.desk.office import Person, require_operator
 from interlock.desk.views import View
 from interlock.graph.applying import POLICY
 from interlock.graph.view import ADDED

@@ -11,8 +11,8 @@ from typing import Protocol
 from interlock.agents.events import Events, Listener
 from interlock.core.events import LIFECYCLE, Event
 from interlock.core.ids import new_id
+from interlock.desk.context import DeskContext, Stopping
 from interlock.desk.conversation import Reply, reply_of
-from interlock.desk.office import Office, Stopping
 from interlock.desk.run_ends import RunWatcher
 from interlock.store.errors import StoreError
 
@@ -26,9 +26,9 @@ class Answers:
     `check` raises the error that ended this process's worker, if any.
     """
 
-    def __init__(self, office: Office, check: Callable[[], None] = lambda: None) -> None:
-        self._office = office
-        self._ends = RunWatcher(office.store, check, Stopping, or_waiting=True)
+    def __init__(self, context: DeskContext, check: Callable[[], None] = lambda: None) -> None:
+        self._context = context
+        self._ends = RunWatcher(context.store, check, Stopping, or_waiting=True)
 
     async def of(self, run_id: str) -> Reply:
         """The reply to a message, as soon as it exists or the run waits for a person.
@@ -37,7 +37,7 @@ class Answers:
         """
         while True:
             with contextlib.suppress(StoreError):
-                if (found := await reply_of(self._office, run_id)) is not None:
+                if (found := await reply_of(self._context, run_id)) is not None:
                     return found
             await self._ends.news(run_id)
 
@@ -46,8 +46,8 @@ class Answers:
         await self._ends.close()
 
 
-class EventSource(Office, Protocol):
-    """An office whose process publishes the events of runs."""
+class EventSource(DeskContext, Protocol):
+    """A context whose process publishes the events of runs."""
 
     @property
     def events(self) -> Events:
@@ -59,21 +59,21 @@ Post = Callable[[str], Awaitable[str]]
 
 
 @contextlib.asynccontextmanager
-async def _posted(office: EventSource, post: Post) -> AsyncIterator[tuple[str, Listener]]:
+async def _posted(context: EventSource, post: Post) -> AsyncIterator[tuple[str, Listener]]:
     wanted = {"run": new_id("run")}
-    with office.events.listening(lambda event: event.run_id == wanted["run"]) as listener:
-        if office.events.spread is not None:
-            await office.events.spread()
+    with context.events.listening(lambda event: event.run_id == wanted["run"]) as listener:
+        if context.events.spread is not None:
+            await context.events.spread()
         wanted["run"] = await post(wanted["run"])
         yield wanted["run"], listener
 
 
-async def stream_reply(office: EventSource, answers: Answers, post: Post) -> AsyncGenerator[str | Event | Reply, None]:
+async def stream_reply(context: EventSource, answers: Answers, post: Post) -> AsyncGenerator[str | Event | Reply, None]:
     """Posts a message and streams the outcome: the id of its run, its events as they happen, and the reply last.
 
     If the caller stops early, the run continues. Raises what posting and `Answers.of` raise.
     """
-    async with _posted(office, post) as (run_id, listener):
+    async with _posted(context, post) as (run_id, listener):
         yield run_id
         reply = asyncio.create_task(answers.of(run_id))
         has_begun = has_ended = False

@@ -14,9 +14,9 @@ from interlock.core.errors import Conflict
 from interlock.core.values import usd
 from interlock.desk import proposal
 from interlock.desk.cards import Action, Card, Fact, Passage, Tone
+from interlock.desk.context import DeskContext, Person
 from interlock.desk.details import deliverable_of
 from interlock.desk.finding import find
-from interlock.desk.office import Office, Person
 from interlock.desk.proposal import Before
 from interlock.desk.replies import headline, tone_of
 from interlock.desk.signing import card_of, mark_of, redacted_for
@@ -60,7 +60,7 @@ class ApprovalDetails:
 
 
 async def approval_card(
-    office: Office, ident: str, *, taps: bool = True, at_length: bool = False, reader: Person | None = None
+    context: DeskContext, ident: str, *, taps: bool = True, at_length: bool = False, reader: Person | None = None
 ) -> Card:
     """The card of an approval in its current state; with `taps`, it has buttons.
 
@@ -68,7 +68,7 @@ async def approval_card(
 
     Raises Unknown.
     """
-    found = await office.store.read(_asked, ident, office.clock.now(), reader)
+    found = await context.store.read(_asked, ident, context.clock.now(), reader)
     if found.card["withheld"]:
         return _withheld(found)
     passages = await asyncio.to_thread(_passages, found)

@@ -16,8 +16,8 @@ from typing import IO, Any
 from interlock.core.clock import moment_of
 from interlock.core.errors import InterlockError, Refused, UsageError
 from interlock.desk import visibility
+from interlock.desk.context import DeskContext, Person, require_operator
 from interlock.desk.finding import find
-from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.people import find_person
 from interlock.desk.views import View, view, views
 from interlock.oversight import audit_keys, audit_sources, sealing
@@ -61,7 +61,7 @@ def _id(keys: Keyring) -> str:
 
 
 async def activities(
-    office: Office,
+    context: DeskContext,
     *,
     mission: str | None = None,
     task: str | None = None,
@@ -80,7 +80,7 @@ async def activities(
 
     Raises Unknown for unknown ids, UsageError for an invalid time.
     """
-    moment = since_of(since, office.clock.now()) if since else None
+    moment = since_of(since, context.clock.now()) if since else None
 
     def look(tx: Tx) -> list[View]:
         rows = store.activities(
@@ -97,7 +97,7 @@ async def activities(
         )
         return views(rows) if reader is None else visibility.visible_activities(tx, reader, views(rows))
 
-    return await office.store.read(look)
+    return await context.store.read(look)
 
 
 def _actor(tx: Tx, given: str) -> str:
@@ -121,13 +121,13 @@ def since_of(text: str, now: datetime) -> datetime:
         raise UsageError(f"`{text}` is not a time: write `2h`, `3d`, or a date such as `2026-11-22`") from error
 
 
-async def verify(office: Office, *, heads: Path | None = None, key_file: Path | None = None) -> Report:
+async def verify(context: DeskContext, *, heads: Path | None = None, key_file: Path | None = None) -> Report:
     """Verifies the log of this database, including against published heads.
 
     Raises UsageError, and AuditKeyError if there is neither a key nor a head.
     """
-    keys, told, remarks = await asyncio.to_thread(_anchors, office.settings, heads, key_file)
-    report = await office.store.read(lambda tx: verified(audit_sources.DatabaseSource(tx), keys, told))
+    keys, told, remarks = await asyncio.to_thread(_anchors, context.settings, heads, key_file)
+    report = await context.store.read(lambda tx: verified(audit_sources.DatabaseSource(tx), keys, told))
     report.remarks += remarks
     return report
 
@@ -175,22 +175,22 @@ def _anchors(
     return keys, told, remarks
 
 
-async def export(office: Office, person: Person, path: Path | None) -> View:
+async def export(context: DeskContext, person: Person, path: Path | None) -> View:
     """Writes the whole log with its links as JSON lines, to a file of mode 0600 or to standard output.
 
     Raises Refused for a viewer, UsageError if the file cannot be written.
     """
     require_operator(person, "export the audit log")
-    now = office.clock.now()
-    await office.store.write(
-        store.note, "AUDIT_EXPORTED", person.actor, now, project_id=office.settings.project, surface=person.surface
+    now = context.clock.now()
+    await context.store.write(
+        store.note, "AUDIT_EXPORTED", person.actor, now, project_id=context.settings.project, surface=person.surface
     )
 
     def write(tx: Tx) -> tuple[int, int]:
         with _opened(path) as file:
             return audit_sources.export(tx, file, now)
 
-    links, rows = await office.store.read(write)
+    links, rows = await context.store.read(write)
     return {"file": str(path) if path is not None else None, "links": links, "activities": rows}
 
 
@@ -216,35 +216,35 @@ def _opened(path: Path | None) -> Iterator[IO[str]]:
             unfinished.unlink(missing_ok=True)
 
 
-async def heads(office: Office, *, most: int = 20) -> list[View]:
+async def heads(context: DeskContext, *, most: int = 20) -> list[View]:
     """The newest links of the chain, oldest first: number, epoch, kind, count, head, key_id, sealed_at."""
 
     def look(tx: Tx) -> list[Any]:
         newest = seals.last(tx)
         return [] if newest is None else list(seals.links(tx, max(0, newest.number - most)))
 
-    rows = await office.store.read(look)
+    rows = await context.store.read(look)
     return [view(row, "number", "epoch", "kind", "count", "head", "key_id", sealed_at=row.created_at) for row in rows]
 
 
-async def seal(office: Office, person: Person) -> View:
+async def seal(context: DeskContext, person: Person) -> View:
     """Seals unsealed activities at once; returns the numbers of `activities` and `batches`, and the `head`.
 
     Raises Refused for a viewer, AuditKeyError.
     """
     require_operator(person, "seal the audit log")
-    found = await sealing.seal(office)
+    found = await sealing.seal(context)
     return {"activities": found.activities, "batches": found.batches, "head": _head(found.head)}
 
 
-async def anew(office: Office, person: Person) -> View:
+async def anew(context: DeskContext, person: Person) -> View:
     """Continues sealing with a new key after the previous one was lost; its seals can no longer be verified.
 
     Raises Refused unless the person is an admin, Conflict if the key is not lost, AuditKeyError.
     """
     if person.role != "admin":
         raise Refused("only an admin may begin the audit log anew: ask one")
-    project = office.settings.project
+    project = context.settings.project
 
     def note(tx: Tx, lost: Any, now: datetime) -> None:
         store.note(
@@ -252,7 +252,7 @@ async def anew(office: Office, person: Person) -> View:
             link=lost.number, name=person.name,
         )  # fmt: skip
 
-    return {"head": _head(await sealing.begin_anew(office, note))}
+    return {"head": _head(await sealing.begin_anew(context, note))}
 
 
 def _head(link: Any | None) -> View | None:

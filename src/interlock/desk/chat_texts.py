@@ -13,8 +13,8 @@ from interlock.desk import conversation, replies, routing
 from interlock.desk.addressing import Addressed, addressed
 from interlock.desk.cards import Card
 from interlock.desk.command_table import in_chat, suggestion
+from interlock.desk.context import Person, require_operator
 from interlock.desk.emergency import hindrance
-from interlock.desk.office import Person, require_operator
 from interlock.desk.requests import Place, Request
 from interlock.store import conversations
 

@@ -15,10 +15,10 @@ from interlock.desk import chat_texts, controls, emergency, grants, lessons, lis
 from interlock.desk.asking import approval_card
 from interlock.desk.cards import Card
 from interlock.desk.command_table import COMMANDS, VIEWER, Command, in_chat, named, spelled, suggestion
+from interlock.desk.context import Person, require_operator
 from interlock.desk.details import task
 from interlock.desk.finding import Unknown
 from interlock.desk.goals import submit
-from interlock.desk.office import Person, require_operator
 from interlock.desk.requests import Place, Request
 from interlock.store import lookup
 from interlock.store.approvals import EDITED, AlreadyAnswered

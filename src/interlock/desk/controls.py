@@ -6,8 +6,8 @@ from typing import Any
 from interlock.core.errors import Conflict, UsageError
 from interlock.core.values import ENDED_RUNS
 from interlock.desk import executing
+from interlock.desk.context import DeskContext, Person, require_operator
 from interlock.desk.finding import find, find_any
-from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View
 from interlock.state_machine.table import TERMINAL, BlockKind, TaskState
 from interlock.store import approvals, audit, held_emails, leases, traces
@@ -19,7 +19,7 @@ TRIES = 3
 
 
 async def cancel(
-    office: Office,
+    context: DeskContext,
     person: Person,
     ident: str,
     *,
@@ -34,20 +34,20 @@ async def cancel(
     Raises Unknown, Refused, and Conflict for what has ended otherwise.
     """
     require_operator(person, "cancel anything")
-    patience = timedelta(seconds=office.settings.times.blocked_escalation_s)
-    view = await _tried(office, person, ident, reason, patience)
-    return {**view, **await executing.stop_report(office, view["in_flight"], wait_s)} if view["in_flight"] else view
+    patience = timedelta(seconds=context.settings.times.blocked_escalation_s)
+    view = await _tried(context, person, ident, reason, patience)
+    return {**view, **await executing.stop_report(context, view["in_flight"], wait_s)} if view["in_flight"] else view
 
 
-async def _tried(office: Office, person: Person, ident: str, reason: str, patience: timedelta) -> View:
+async def _tried(context: DeskContext, person: Person, ident: str, reason: str, patience: timedelta) -> View:
     for _ in range(TRIES - 1):
         try:
-            return await office.store.write(_cancel, person, ident, reason, office.clock.now(), patience)
+            return await context.store.write(_cancel, person, ident, reason, context.clock.now(), patience)
         except Ended:
             raise
         except Conflict:
             continue
-    return await office.store.write(_cancel, person, ident, reason, office.clock.now(), patience)
+    return await context.store.write(_cancel, person, ident, reason, context.clock.now(), patience)
 
 
 class Ended(Conflict):
@@ -158,13 +158,13 @@ def tell_coordinator(tx: Tx, person: Person, run: Any, reason: str, now: datetim
     mission_store.notify(tx, run.mission_id, "run_ended", ended, now)
 
 
-async def acknowledge(office: Office, person: Person, ident: str) -> View:
+async def acknowledge(context: DeskContext, person: Person, ident: str) -> View:
     """Acknowledges an alert; `changed` is false if it was acknowledged before.
 
     Raises Unknown, Refused.
     """
     require_operator(person, "acknowledge alerts")
-    return await office.store.write(_acknowledge, person, ident, office.clock.now())
+    return await context.store.write(_acknowledge, person, ident, context.clock.now())
 
 
 def _acknowledge(tx: Tx, person: Person, ident: str, now: datetime) -> View:

@@ -12,9 +12,9 @@ from interlock.core.errors import UsageError
 from interlock.core.ids import new_id
 from interlock.core.values import ENDED_RUNS
 from interlock.desk.attachments import Attachment, keep
+from interlock.desk.context import DeskContext, Person, require_operator
 from interlock.desk.finding import NoPersona
 from interlock.desk.goals import model_for
-from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.requests import Place
 from interlock.desk.views import View, dollars, view
 from interlock.store import conversations, mailbox, squad, traces
@@ -141,9 +141,9 @@ def descriptor(person: Person, persona: str, project: str, place: Place | None) 
     return Descriptor("user", project, persona, {"connector": person.surface, "channel": channel, "user": person.id})
 
 
-async def reply_of(office: Office, run_id: str) -> Reply | None:
+async def reply_of(context: DeskContext, run_id: str) -> Reply | None:
     """The reply to a message, or what its run waits for; None while it is executing."""
-    return await office.store.read(_reply, run_id)
+    return await context.store.read(_reply, run_id)
 
 
 def _reply(tx: Tx, run_id: str) -> Reply | None:

@@ -9,10 +9,10 @@ from typing import Any
 
 from interlock.core.errors import Conflict, NotFound
 from interlock.desk import evidence
+from interlock.desk.context import DeskContext
 from interlock.desk.estimates import estimate
 from interlock.desk.finding import find, find_any
 from interlock.desk.listings import money
-from interlock.desk.office import Office
 from interlock.desk.queues import why_open
 from interlock.desk.views import View, view, views
 from interlock.settings import Settings
@@ -23,14 +23,14 @@ from interlock.store.retention import MARK
 from interlock.store.tx import Tx
 
 
-async def task(office: Office, ident: str) -> View:
+async def task(context: DeskContext, ident: str) -> View:
     """A task or mission with its dependencies, transitions, thread, deliverable, runs and open questions.
 
     An open run has `because`: what it does or waits for.
 
     Raises Unknown.
     """
-    return await office.store.read(_task, ident, office.settings, office.clock.now())
+    return await context.store.read(_task, ident, context.settings, context.clock.now())
 
 
 def _task(tx: Tx, ident: str, settings: Settings, now: datetime) -> View:
@@ -75,12 +75,12 @@ def _task(tx: Tx, ident: str, settings: Settings, now: datetime) -> View:
     )
 
 
-async def project_of_task(office: Office, ident: str) -> str:
+async def project_of_task(context: DeskContext, ident: str) -> str:
     """The project of a task or mission.
 
     Raises Unknown.
     """
-    return await office.store.read(_project, ident)
+    return await context.store.read(_project, ident)
 
 
 def _project(tx: Tx, ident: str) -> str:
@@ -88,17 +88,17 @@ def _project(tx: Tx, ident: str) -> str:
     return str(row.project_id)
 
 
-async def thread(office: Office, ident: str, *, after: str | None = None, most: int) -> list[View]:
+async def thread(context: DeskContext, ident: str, *, after: str | None = None, most: int) -> list[View]:
     """The last messages in a task's thread, or the first after one of them; oldest first.
 
     Raises Unknown, and NotFound for a message that is not of the thread.
     """
-    return await office.store.read(_page_of, "message", ident, after, most)
+    return await context.store.read(_page_of, "message", ident, after, most)
 
 
-async def transitions(office: Office, ident: str, *, after: str | None = None, most: int) -> list[View]:
+async def transitions(context: DeskContext, ident: str, *, after: str | None = None, most: int) -> list[View]:
     """The same for the transitions of a task."""
-    return await office.store.read(_page_of, "transition", ident, after, most)
+    return await context.store.read(_page_of, "transition", ident, after, most)
 
 
 def _page_of(tx: Tx, kind: str, ident: str, after: str | None, most: int) -> list[View]:
@@ -115,7 +115,7 @@ def _messages(tx: Tx, rows: Sequence[Any]) -> list[View]:
     return [view(row, author=names.get(row.author_id, row.author_id)) for row in rows]
 
 
-async def trace(office: Office, ident: str, *, prompt: bool = False) -> View:
+async def trace(context: DeskContext, ident: str, *, prompt: bool = False) -> View:
     """A run in full: steps, messages, tool calls with their decisions, questions, ledger lines.
 
     With `prompt`, the structure of its system prompt, as returned by `prompt` below. If the run is past its
@@ -123,15 +123,15 @@ async def trace(office: Office, ident: str, *, prompt: bool = False) -> View:
 
     Raises Unknown.
     """
-    return await office.store.read(_trace, ident, with_prompt=prompt)
+    return await context.store.read(_trace, ident, with_prompt=prompt)
 
 
-async def prompt(office: Office, ident: str) -> View:
+async def prompt(context: DeskContext, ident: str) -> View:
     """The system prompt of a run by layers, with their token counts, stability and omissions.
 
     Raises Unknown.
     """
-    return await office.store.read(_prompt, ident)
+    return await context.store.read(_prompt, ident)
 
 
 def _prompt(tx: Tx, ident: str) -> View:
@@ -169,12 +169,12 @@ class DeliverableContent:
     filename: str
 
 
-async def deliverable(office: Office, ident: str) -> DeliverableContent:
+async def deliverable(context: DeskContext, ident: str) -> DeliverableContent:
     """The deliverable with an id, or the current one of a task or mission.
 
     Raises Unknown, and Conflict if there is no deliverable yet.
     """
-    return await office.store.read(deliverable_of, ident)
+    return await context.store.read(deliverable_of, ident)
 
 
 def deliverable_of(tx: Tx, ident: str) -> DeliverableContent:

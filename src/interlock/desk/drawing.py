@@ -11,8 +11,8 @@ from interlock.core.errors import Conflict, NotFound
 from interlock.core.values import SYSTEM
 from interlock.desk.asking import approval_card
 from interlock.desk.cards import Card, Fact, Passage, Tone
+from interlock.desk.context import DeskContext
 from interlock.desk.details import deliverable, task
-from interlock.desk.office import Office
 from interlock.desk.views import View
 from interlock.desk.wording import counted, dollars, excerpt, line, listed, moment, words
 from interlock.store import approvals, audit, squad, traces
@@ -26,7 +26,7 @@ ENDS = ("DONE", "CANCELED")
 SEVERITIES = {"info": Tone.PLAIN, "warning": Tone.YELLOW, "critical": Tone.RED}
 
 
-async def draw(office: Office, subject: str) -> Card | None:
+async def draw(context: DeskContext, subject: str) -> Card | None:
     """The current card for a subject; None if there is nothing to say.
 
     Subjects are `approval:ID`, `mission:ID`, `ended:ID`, `blocked:ID:N`, `alert:ID`, `said:RUN` and `reply:RUN`.
@@ -35,19 +35,19 @@ async def draw(office: Office, subject: str) -> Card | None:
     try:
         match kind:
             case "approval":
-                return await approval_card(office, ident)
+                return await approval_card(context, ident)
             case "mission":
-                return mission_card(await task(office, ident))
+                return mission_card(await task(context, ident))
             case "ended":
-                return await ended_card(office, ident, ENDS)
+                return await ended_card(context, ident, ENDS)
             case "blocked":
-                return await ended_card(office, ident.partition(":")[0], ("BLOCKED",))
+                return await ended_card(context, ident.partition(":")[0], ("BLOCKED",))
             case "alert":
-                return await alert_card(office, ident)
+                return await alert_card(context, ident)
             case "said":
-                return await said_card(office, ident)
+                return await said_card(context, ident)
             case "reply":
-                return await reply_card(office, ident)
+                return await reply_card(context, ident)
     except NotFound:
         return None
     raise LookupError(f"nothing is drawn of `{subject}`")
@@ -82,16 +82,16 @@ def mission_card(mission: View) -> Card:
     )
 
 
-async def ended_card(office: Office, ident: str, states: Sequence[str]) -> Card | None:
+async def ended_card(context: DeskContext, ident: str, states: Sequence[str]) -> Card | None:
     """How a mission ended, with its deliverable, or what blocks it; None if it is in none of `states`."""
-    mission = await task(office, ident)
+    mission = await task(context, ident)
     status = mission["status"]
     if status not in states:
         return None
     word = {"DONE": "Done", "CANCELED": "Canceled", "BLOCKED": "Blocked"}[status]
     last = next((t["reason"] for t in reversed(mission["transitions"]) if t["to_status"] == status), None)
     why = _blocked(mission) if status == "BLOCKED" else last if status == "CANCELED" else None
-    handed_in = await _handed_in(office, ident) if status == "DONE" else ""
+    handed_in = await _handed_in(context, ident) if status == "DONE" else ""
     return Card(
         title=line(f"{word}: {mission['title']}"),
         facts=_facts(("Why", why), *_money(mission)),
@@ -101,18 +101,18 @@ async def ended_card(office: Office, ident: str, states: Sequence[str]) -> Card 
     )
 
 
-async def _handed_in(office: Office, ident: str) -> str:
+async def _handed_in(context: DeskContext, ident: str) -> str:
     try:
-        found = await deliverable(office, ident)
+        found = await deliverable(context, ident)
         text = found.content.decode()
     except (Conflict, UnicodeDecodeError):
         return f"`interlock deliverable {ident}` has it"
     return excerpt(text, LONGEST_DELIVERABLE, f"`interlock deliverable {ident}` has all of it")
 
 
-async def alert_card(office: Office, ident: str) -> Card | None:
+async def alert_card(context: DeskContext, ident: str) -> Card | None:
     """An alert, and who has acknowledged it."""
-    found = await office.store.read(_alert, ident)
+    found = await context.store.read(_alert, ident)
     if found is None:
         return None
     row, name = found
@@ -125,9 +125,9 @@ async def alert_card(office: Office, ident: str) -> Card | None:
     )
 
 
-async def said_card(office: Office, run_id: str) -> Card | None:
+async def said_card(context: DeskContext, run_id: str) -> Card | None:
     """The message of an agent that was started by a schedule."""
-    run = await office.store.read(traces.run, run_id)
+    run = await context.store.read(traces.run, run_id)
     if run is None or not (run.result or "").strip():
         return None
     return Card(
@@ -137,14 +137,14 @@ async def said_card(office: Office, run_id: str) -> Card | None:
     )
 
 
-async def reply_card(office: Office, run_id: str) -> Card | None:
+async def reply_card(context: DeskContext, run_id: str) -> Card | None:
     """An agent's answer in a chat, or why there is none."""
-    found = await office.store.read(_run_and_persona, run_id)
+    found = await context.store.read(_run_and_persona, run_id)
     if found is None:
         return None
     run, persona = found
     said = (run.result or "").strip()
-    if run.status == "completed" and (not said or await office.store.read(scheduled.kept_quiet, run_id)):
+    if run.status == "completed" and (not said or await context.store.read(scheduled.kept_quiet, run_id)):
         return None
     if run.status == "completed":
         return Card(

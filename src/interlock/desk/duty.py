@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, Protocol
 
-from interlock.desk.office import Office
+from interlock.desk.context import DeskContext
 from interlock.desk.views import View
 from interlock.store import firings, leaders, processes
 from interlock.store.tx import Tx
@@ -32,14 +32,14 @@ class JobLike(Protocol):
         """A short description."""
 
 
-async def duty(office: Office, jobs: Sequence[JobLike]) -> View:
+async def duty(context: DeskContext, jobs: Sequence[JobLike]) -> View:
     """`leader` of the scheduler (None if there is none), all `duties` that are held, and the `jobs` in order."""
-    return await office.store.read(_duty, jobs)
+    return await context.store.read(_duty, jobs)
 
 
-async def leader(office: Office) -> View | None:
+async def leader(context: DeskContext) -> View | None:
     """The process that fires the jobs: holder, host, pid, since when; None if there is none, or it has died."""
-    return await office.store.read(_leader)
+    return await context.store.read(_leader)
 
 
 def _duty(tx: Tx, jobs: Sequence[JobLike]) -> View:

@@ -11,8 +11,8 @@ from typing import Any, Concatenate, ParamSpec
 from interlock.core.errors import Conflict, NotFound, Refused, UsageError
 from interlock.core.ids import new_id
 from interlock.desk import executing
+from interlock.desk.context import DeskContext, Person, require_operator
 from interlock.desk.finding import as_id, find
-from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.personas import persona_named
 from interlock.desk.views import View
 from interlock.store import approvals, audit, controls, feed, leases, missions, quarantines, squad
@@ -34,23 +34,23 @@ _DID = {
 }
 
 
-async def pause(office: Office, person: Person, *, reason: str | None = None) -> View:
+async def pause(context: DeskContext, person: Person, *, reason: str | None = None) -> View:
     """Stops each run after its current step and starts nothing: {mode, before, changed, runs}.
 
     `runs` are the executing ones. A stricter mode stays in force, and `changed` is false. Source: row I2.
 
     Raises Refused for a viewer.
     """
-    return await _set(office, person, Mode.PAUSED, reason)
+    return await _set(context, person, Mode.PAUSED, reason)
 
 
-async def drain(office: Office, person: Person, *, reason: str | None = None) -> View:
+async def drain(context: DeskContext, person: Person, *, reason: str | None = None) -> View:
     """Lets active runs finish and starts nothing; returns as `pause`."""
-    return await _set(office, person, Mode.DRAINING, reason)
+    return await _set(context, person, Mode.DRAINING, reason)
 
 
 async def stop(
-    office: Office, person: Person, *, reason: str | None = None, wait_s: float = executing.PROOF_S
+    context: DeskContext, person: Person, *, reason: str | None = None, wait_s: float = executing.PROOF_S
 ) -> View:  # fmt: skip
     """Aborts every call at once and starts nothing; waits up to `wait_s` for the workers to comply.
 
@@ -59,12 +59,12 @@ async def stop(
 
     Raises Refused for a viewer.
     """
-    view = await _set(office, person, Mode.STOPPED, reason)
-    return {**view, **await executing.stop_report(office, view["runs"], wait_s)}
+    view = await _set(context, person, Mode.STOPPED, reason)
+    return {**view, **await executing.stop_report(context, view["runs"], wait_s)}
 
 
 async def resume(
-    office: Office, person: Person, *, reason: str | None = None, said_at: datetime | None = None
+    context: DeskContext, person: Person, *, reason: str | None = None, said_at: datetime | None = None
 ) -> View:  # fmt: skip
     """Resumes the squad, each run from where it was; returns as `pause`. A stop in progress is completed first.
 
@@ -73,15 +73,15 @@ async def resume(
     Raises Refused for a viewer, Conflict if the squad was stopped since.
     """
     require_operator(person, "let the squad go on")
-    seen = await office.store.read(controls.standing)
+    seen = await context.store.read(controls.standing)
     if seen.mode is Mode.STOPPED:
-        await executing.stop_report(office, await office.store.read(executing.at_work), executing.PROOF_S)
-    words, now = _words(reason), office.clock.now()
-    return await office.store.write(_resume, person, words, office.settings.project, now, seen.version, said_at)
+        await executing.stop_report(context, await context.store.read(executing.at_work), executing.PROOF_S)
+    words, now = _words(reason), context.clock.now()
+    return await context.store.write(_resume, person, words, context.settings.project, now, seen.version, said_at)
 
 
 async def quarantine(
-    office: Office, person: Person, agent: str, *, reason: str | None = None, wait_s: float = executing.PROOF_S
+    context: DeskContext, person: Person, agent: str, *, reason: str | None = None, wait_s: float = executing.PROOF_S
 ) -> View:  # fmt: skip
     """Quarantines a member, named by its persona or one of its agents: its calls are aborted, its open tasks BLOCKED,
     its queued runs wait, and it gets no new work.
@@ -91,19 +91,19 @@ async def quarantine(
     Raises NotFound, Refused for a viewer.
     """
     require_operator(person, "quarantine agents")
-    now = office.clock.now()
-    patience = now + timedelta(seconds=office.settings.times.blocked_escalation_s)
+    now = context.clock.now()
+    patience = now + timedelta(seconds=context.settings.times.blocked_escalation_s)
     newcomer = None
-    if await office.store.read(_member, office.settings.project, agent) is None:
-        found = await asyncio.to_thread(persona_named, office, agent)
+    if await context.store.read(_member, context.settings.project, agent) is None:
+        found = await asyncio.to_thread(persona_named, context, agent)
         newcomer = found.name, found.trust
-        await office.store.write(squad.ensure_project, office.settings.project, office.settings.timezone, now)
-    args = (office.settings.project, agent, newcomer, _words(reason), new_id("qua"), patience, now)
-    view = await _tried(office, _quarantine, person, *args)
-    return {**view, **await executing.stop_report(office, view["runs"], wait_s)}
+        await context.store.write(squad.ensure_project, context.settings.project, context.settings.timezone, now)
+    args = (context.settings.project, agent, newcomer, _words(reason), new_id("qua"), patience, now)
+    view = await _tried(context, _quarantine, person, *args)
+    return {**view, **await executing.stop_report(context, view["runs"], wait_s)}
 
 
-async def release(office: Office, person: Person, agent: str, *, said_at: datetime | None = None) -> View:
+async def release(context: DeskContext, person: Person, agent: str, *, said_at: datetime | None = None) -> View:
     """Releases a quarantined member; the tasks that the quarantine blocked return to their previous states.
 
     {agent, member_id, state, changed, tasks}; `changed` is false if it was not in quarantine. `said_at` is as for
@@ -112,11 +112,11 @@ async def release(office: Office, person: Person, agent: str, *, said_at: dateti
     Raises NotFound, Refused for a viewer, Conflict if it was quarantined since.
     """
     require_operator(person, "release agents")
-    args = (office.settings.project, agent, new_id("rel"), office.clock.now(), said_at)
-    return await _tried(office, _release, person, *args)
+    args = (context.settings.project, agent, new_id("rel"), context.clock.now(), said_at)
+    return await _tried(context, _release, person, *args)
 
 
-async def pause_agent(office: Office, person: Person, agent: str, *, reason: str | None = None) -> View:
+async def pause_agent(context: DeskContext, person: Person, agent: str, *, reason: str | None = None) -> View:
     """Pauses one persona's member: its runs stop after their current step, its mailboxes are shut, nothing is blocked.
 
     {agent, member_id, state, changed, runs}; `changed` is false where a person has paused it or it is in quarantine
@@ -126,20 +126,20 @@ async def pause_agent(office: Office, person: Person, agent: str, *, reason: str
     """
     require_operator(person, "pause agents")
     return await _tried(
-        office, _pause_agent, person, office.settings.project, agent, _words(reason), office.clock.now()
+        context, _pause_agent, person, context.settings.project, agent, _words(reason), context.clock.now()
     )
 
 
-async def resume_agent(office: Office, person: Person, agent: str) -> View:
+async def resume_agent(context: DeskContext, person: Person, agent: str) -> View:
     """Lets a paused member work again; as `pause_agent`. One that has used up its day's money waits for money.
 
     Raises NotFound, Refused for a viewer, and for a pause that is not a person's.
     """
     require_operator(person, "resume agents")
-    return await _tried(office, _resume_agent, person, office.settings.project, agent, office.clock.now())
+    return await _tried(context, _resume_agent, person, context.settings.project, agent, context.clock.now())
 
 
-async def restart_agent(office: Office, person: Person, agent: str, *, reason: str | None = None) -> View:
+async def restart_agent(context: DeskContext, person: Person, agent: str, *, reason: str | None = None) -> View:
     """Has what an agent is doing cut off; its runs go on from their last step, at their places, with who claims them.
 
     Of a persona, what all its agents are doing. As `pause_agent`, but a pause or a quarantine stays as it is; about a
@@ -148,8 +148,8 @@ async def restart_agent(office: Office, person: Person, agent: str, *, reason: s
     Raises NotFound, Refused for a viewer.
     """
     require_operator(person, "restart agents")
-    project, now = office.settings.project, office.clock.now()
-    return await office.store.write(_restart_agent, person, project, agent, _words(reason), now)
+    project, now = context.settings.project, context.clock.now()
+    return await context.store.write(_restart_agent, person, project, agent, _words(reason), now)
 
 
 def squad_view(tx: Tx) -> View:
@@ -168,10 +168,10 @@ def hindrance(tx: Tx) -> str | None:
     return f"the squad was {_held(found.mode)} by {by}{when}{why}: `interlock resume` lets it go on"
 
 
-async def _set(office: Office, person: Person, wanted: Mode, reason: str | None) -> View:
+async def _set(context: DeskContext, person: Person, wanted: Mode, reason: str | None) -> View:
     require_operator(person, "control the squad")
-    return await office.store.write(
-        _change, person, wanted, _words(reason), office.settings.project, office.clock.now()
+    return await context.store.write(
+        _change, person, wanted, _words(reason), context.settings.project, context.clock.now()
     )
 
 
@@ -221,15 +221,15 @@ def _tell(tx: Tx, person: Person, before: Standing, after: Standing, project_id:
 
 
 async def _tried(
-    office: Office, unit: Callable[Concatenate[Tx, P], View], *args: P.args, **kwargs: P.kwargs
+    context: DeskContext, unit: Callable[Concatenate[Tx, P], View], *args: P.args, **kwargs: P.kwargs
 ) -> View:  # fmt: skip
     """Runs a unit; retries if a run changed a task concurrently."""
     for _ in range(TRIES - 1):
         try:
-            return await office.store.write(unit, *args, **kwargs)
+            return await context.store.write(unit, *args, **kwargs)
         except Conflict:
             continue
-    return await office.store.write(unit, *args, **kwargs)
+    return await context.store.write(unit, *args, **kwargs)
 
 
 def _quarantine(

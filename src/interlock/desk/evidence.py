@@ -11,8 +11,8 @@ from typing import Any
 from interlock.core import strict_yaml
 from interlock.core.errors import ConfigError, UsageError
 from interlock.core.ids import new_id
+from interlock.desk.context import DeskContext, Person, require_operator
 from interlock.desk.finding import find
-from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View
 from interlock.policy import formats
 from interlock.policy.checks import BadCheck, read, stored
@@ -71,17 +71,17 @@ def _bytes(path: Path) -> bytes:
         raise UsageError(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from error
 
 
-async def require(office: Office, person: Person, ident: str, checks: Sequence[Mapping[str, Any]]) -> list[View]:
+async def require(context: DeskContext, person: Person, ident: str, checks: Sequence[Mapping[str, Any]]) -> list[View]:
     """Adds checks to a task or mission; returns all of them. A pending sign-off is reopened for review.
 
     Raises Unknown, Refused, and UsageError for an invalid check.
     """
     require_operator(person, "set checks")
     wanted = read([dict(each) for each in checks])
-    return await office.store.write(_require, person, ident, wanted, office.clock.now())
+    return await context.store.write(_require, person, ident, wanted, context.clock.now())
 
 
-async def waive(office: Office, person: Person, ident: str, number: int, *, note: str) -> list[View]:
+async def waive(context: DeskContext, person: Person, ident: str, number: int, *, note: str) -> list[View]:
     """Waives a check of a task, numbered from 1; returns all of them.
 
     Raises Unknown, Refused, and UsageError without a reason, or for an unknown number.
@@ -92,7 +92,7 @@ async def waive(office: Office, person: Person, ident: str, number: int, *, note
         raise UsageError("to waive a check needs a reason for the record: give one with `--note`")
     if len(words) > LONGEST_NOTE:
         raise UsageError(f"the note has {len(words):,} characters: {LONGEST_NOTE:,} are the most")
-    return await office.store.write(_waive, person, ident, number, words, office.clock.now())
+    return await context.store.write(_waive, person, ident, number, words, context.clock.now())
 
 
 def _require(tx: Tx, person: Person, ident: str, wanted: list[dict[str, Any]], now: datetime) -> list[View]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from interlock.core.values import canonical_json
-from interlock.desk.office import Office
+from interlock.desk.context import DeskContext
 from interlock.desk.views import View
 from interlock.policy.secrets import scrub
 from interlock.store import audit, leases, squad, traces
@@ -42,7 +42,7 @@ def run_views(tx: Tx, runs: Sequence[Any]) -> list[View]:
     ]  # fmt: skip
 
 
-async def stop_report(office: Office, runs: Sequence[View], wait_s: float) -> View:
+async def stop_report(context: DeskContext, runs: Sequence[View], wait_s: float) -> View:
     """{still_running, uncertain, children} of runs that were executing, once no worker executes any of them, or after
     `wait_s`; `children` are child processes of their tools that were ended.
 
@@ -52,9 +52,9 @@ async def stop_report(office: Office, runs: Sequence[View], wait_s: float) -> Vi
     loop = asyncio.get_running_loop()
     give_up_at = loop.time() + wait_s
     while True:
-        found = await office.store.read(_fate, wanted)
+        found = await context.store.read(_fate, wanted)
         if not found["still_running"] or loop.time() >= give_up_at:
-            return {**found, "children": await office.store.read(_children, wanted)}
+            return {**found, "children": await context.store.read(_children, wanted)}
         await asyncio.sleep(LOOK_S)
 
 

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any
 
 from interlock.core.errors import InterlockError
-from interlock.desk.office import ROLES, Office, Person
+from interlock.desk.context import ROLES, DeskContext, Person
 from interlock.desk.tokens import PREFIX, digest_of
 from interlock.store import tokens as store
 from interlock.store.errors import StoreUnavailable
@@ -55,8 +55,8 @@ class Caller:
 class Gate:
     """Authenticates callers by their tokens; one per process."""
 
-    def __init__(self, office: Office, surface: str = "http", *, fresh_s: float = FRESH_S) -> None:
-        self._office, self._surface, self._fresh_s = office, surface, fresh_s
+    def __init__(self, context: DeskContext, surface: str = "http", *, fresh_s: float = FRESH_S) -> None:
+        self._context, self._surface, self._fresh_s = context, surface, fresh_s
         self._known: OrderedDict[str, tuple[Any, float]] = OrderedDict()
         self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
 
@@ -95,7 +95,7 @@ class Gate:
             self._slow_down(address)
         row = None
         if token.startswith(PREFIX) and len(token) <= LONGEST:
-            row = await self._office.store.read(store.by_digest, digest)
+            row = await self._context.store.read(store.by_digest, digest)
         if row is None or not hmac.compare_digest(row.digest, digest):
             self._known.pop(digest, None)
             self._failed(address)
@@ -105,15 +105,15 @@ class Gate:
         if len(self._known) > MOST_TOKENS:
             self._known.popitem(last=False)
         self._refuse_old(row)
-        now = self._office.clock.now()
+        now = self._context.clock.now()
         if row.used_at is None or now - row.used_at > USED:
-            await self._office.store.write(store.used, row.id, now)
+            await self._context.store.write(store.used, row.id, now)
         return found
 
     def _refuse_old(self, row: Any) -> None:
         if row.revoked_at is not None:
             raise NotKnown("the token was revoked: `interlock token create` makes another")
-        if row.expires_at is not None and row.expires_at <= self._office.clock.now():
+        if row.expires_at is not None and row.expires_at <= self._context.clock.now():
             raise NotKnown("the token has expired: `interlock token create` makes another")
 
     def _slow_down(self, address: str) -> None:

@@ -10,7 +10,7 @@ from interlock.core.errors import UsageError
 from interlock.core.ids import new_id
 from interlock.core.values import microusd, usd
 from interlock.desk import workflows
-from interlock.desk.office import Person, require_operator
+from interlock.desk.context import Person, require_operator
 from interlock.desk.requests import Place
 from interlock.graph.applying import POLICY
 from interlock.graph.launch import Launch, launch

@@ -7,8 +7,8 @@ from typing import Any
 
 from interlock.core.errors import UsageError
 from interlock.core.ids import new_id
+from interlock.desk.context import DeskContext, Person, require_operator
 from interlock.desk.finding import find
-from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, view
 from interlock.policy.grants import shape_of
 from interlock.store import grants as store
@@ -96,9 +96,9 @@ def give(tx: Tx, person: Person, row: Any, wanted: GrantRequest, now: datetime) 
     return _shown(tx, store.grant(tx, ident), now)
 
 
-async def grants(office: Office, *, every: bool = False) -> list[View]:
+async def grants(context: DeskContext, *, every: bool = False) -> list[View]:
     """The grants in force, or all that were ever given, newest first. Source: row C7."""
-    return await office.store.read(_listing, every, office.clock.now())
+    return await context.store.read(_listing, every, context.clock.now())
 
 
 def _listing(tx: Tx, every: bool, now: datetime) -> list[View]:
@@ -107,13 +107,13 @@ def _listing(tx: Tx, every: bool, now: datetime) -> list[View]:
     return [_view(row, names, now) for row in rows]
 
 
-async def revoke(office: Office, person: Person, ident: str) -> View:
+async def revoke(context: DeskContext, person: Person, ident: str) -> View:
     """Revokes a grant, with effect from the next decision. Returns it, with `changed`.
 
     Raises Unknown, and Refused for a viewer.
     """
     require_operator(person, "revoke grants")
-    return await office.store.write(_revoke, person, ident, office.clock.now())
+    return await context.store.write(_revoke, person, ident, context.clock.now())
 
 
 def _revoke(tx: Tx, person: Person, ident: str, now: datetime) -> View:

@@ -9,7 +9,7 @@ from typing import Any
 
 from interlock.core.errors import UsageError
 from interlock.core.text import visible
-from interlock.desk.office import Office, Person
+from interlock.desk.context import DeskContext, Person
 from interlock.desk.people import unmistakable
 from interlock.store import squad
 from interlock.store.tx import Tx
@@ -19,7 +19,7 @@ LONGEST = 200
 LONGEST_NAME = 60
 
 
-async def guest(office: Office, user: object) -> Person:
+async def guest(context: DeskContext, user: object) -> Person:
     """The person for a host's user: an id, a mapping or an object with `id` and perhaps `name`.
 
     They are stored as viewers: admins see them among the people, and other surfaces do not admit them. Here they may
@@ -28,9 +28,9 @@ async def guest(office: Office, user: object) -> Person:
     Raises UsageError if the user has no id.
     """
     ident, name = identify(user)
-    row: Any = await office.store.read(squad.person, f"{SURFACE}:{ident}")
+    row: Any = await context.store.read(squad.person, f"{SURFACE}:{ident}")
     if row is None:
-        row = await office.store.write(_ensured, ident, name, office.clock.now())
+        row = await context.store.write(_ensured, ident, name, context.clock.now())
     return Person(id=row.id, name=row.name, role="operator", surface=SURFACE)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from interlock.core.errors import UsageError
 from interlock.desk.accounts import account_of, agent_of, whose
-from interlock.desk.office import Office
+from interlock.desk.context import DeskContext
 from interlock.desk.views import View, dollars, view
 from interlock.store import approvals, balances, ledger, ledger_lines, squad
 from interlock.store import tasks as task_store
@@ -19,7 +19,7 @@ MOST_LINES = 10_000
 
 
 async def explain(
-    office: Office,
+    context: DeskContext,
     *,
     account: str | None = None,
     run: str | None = None,
@@ -42,11 +42,11 @@ async def explain(
         raise UsageError(f"name one of them: {' or '.join(f'--{kind}' for kind in given)}")
     if not 1 <= most <= MOST_LINES:
         raise UsageError(f"`{most}` lines cannot be shown: give 1 to {MOST_LINES:,}")
-    return await office.store.read(_explained, office, given, after, most)
+    return await context.store.read(_explained, context, given, after, most)
 
 
-def _explained(tx: Tx, office: Office, given: Mapping[str, str], after: str | None, most: int) -> View:
-    which, row = _which(tx, office, given)
+def _explained(tx: Tx, context: DeskContext, given: Mapping[str, str], after: str | None, most: int) -> View:
+    which, row = _which(tx, context, given)
     if after is not None and not ledger_lines.exists(tx, after):
         raise UsageError(f"no line `{after}`: give the id of the last line that you saw")
     newest = not given and after is None
@@ -71,14 +71,14 @@ def _explained(tx: Tx, office: Office, given: Mapping[str, str], after: str | No
     }  # fmt: skip
 
 
-def _which(tx: Tx, office: Office, given: Mapping[str, str]) -> tuple[Which, Any | None]:
+def _which(tx: Tx, context: DeskContext, given: Mapping[str, str]) -> tuple[Which, Any | None]:
     if "agent" in given:
-        agent_id, member_id = agent_of(tx, office, given["agent"])
+        agent_id, member_id = agent_of(tx, context, given["agent"])
         return Which(agent_id=agent_id, member_id=member_id), None
     if not given:
         return Which(), None
     ((kind, value),) = given.items()
-    account_id = account_of(tx, office, value, kinds=None if kind == "account" else (kind,))
+    account_id = account_of(tx, context, value, kinds=None if kind == "account" else (kind,))
     return Which(account_id=account_id), ledger.account(tx, account_id)
 
 
@@ -127,14 +127,14 @@ class _Words:
         return None if task is None else str(task.title)
 
 
-async def verify(office: Office) -> View:
+async def verify(context: DeskContext) -> View:
     """Compares every account with its lines; `faults` are in words.
 
     Checks twice, as spending may go on between the statements of one check. Source: row D2.
     """
-    found = await office.store.read(balances.faults)
+    found = await context.store.read(balances.faults)
     if found:
-        again = set(await office.store.read(balances.faults))
+        again = set(await context.store.read(balances.faults))
         found = [fault for fault in found if fault in again]
-    accounts, lines = await office.store.read(balances.size)
+    accounts, lines = await context.store.read(balances.size)
     return {"accounts": accounts, "lines": lines, "faults": found}

@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from interlock.core.errors import UsageError
+from interlock.desk.context import DeskContext, Person, require_operator
 from interlock.desk.finding import find
-from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, view, views
 from interlock.memory import lesson_book
 from interlock.policy.lesson_rules import UNTRUSTED
@@ -25,7 +25,7 @@ LISTED = (
 )  # fmt: skip
 
 
-async def learn(office: Office, person: Person) -> View:
+async def learn(context: DeskContext, person: Person) -> View:
     """Starts reviews of everything that the Learner has not reviewed yet; returns how many were posted.
 
     Raises Refused, and UsageError if the Learner's persona did not load.
@@ -33,34 +33,34 @@ async def learn(office: Office, person: Person) -> View:
     from interlock.oversight import learner
 
     require_operator(person, "have the Learner look back")
-    persona = _learner(office)
-    limits = lesson_book.thresholds(office.settings.lessons)
-    found = await learner.catch_up(office.store, persona, limits, office.clock.now(), f"person:{person.id}")
+    persona = _learner(context)
+    limits = lesson_book.thresholds(context.settings.lessons)
+    found = await learner.catch_up(context.store, persona, limits, context.clock.now(), f"person:{person.id}")
     return {"posted": found.posted, "judged": found.judged}
 
 
-def _learner(office: Office) -> "Persona":
+def _learner(context: DeskContext) -> "Persona":
     from interlock.agents.context import Runtime
     from interlock.agents.persona import LEARNER, load_personas
     from interlock.tools.builtin import builtin_tools
 
-    if isinstance(office, Runtime):
-        loaded = office.personas
+    if isinstance(context, Runtime):
+        loaded = context.personas
     else:
         known = frozenset(tool.name for tool in builtin_tools())
-        loaded = load_personas(True, office.settings.personas, known_tools=known)
+        loaded = load_personas(True, context.settings.personas, known_tools=known)
     found = loaded.personas.get(LEARNER)
     if found is None:
         raise UsageError(f"the persona `{LEARNER}` did not load: see `interlock persona check`")
     return found
 
 
-async def lessons(office: Office, *, every: bool = False, most: int = MOST) -> list[View]:
+async def lessons(context: DeskContext, *, every: bool = False, most: int = MOST) -> list[View]:
     """Lessons, best first; with `every`, merged, archived and pruned ones too.
 
     `waits_for_person`: the evidence contains untrusted text, so that it does not become a rule without approval.
     """
-    return await office.store.read(_listed, every, most)
+    return await context.store.read(_listed, every, most)
 
 
 def _listed(tx: Tx, every: bool, most: int) -> list[View]:
@@ -71,12 +71,12 @@ def _lesson(row: Any) -> View:
     return view(row, *LISTED, waits_for_person=UNTRUSTED in row.labels)
 
 
-async def lesson(office: Office, ident: str) -> View:
+async def lesson(context: DeskContext, ident: str) -> View:
     """One lesson with its versions and its last uses.
 
     Raises Unknown.
     """
-    return await office.store.read(_one, ident)
+    return await context.store.read(_one, ident)
 
 
 def _one(tx: Tx, ident: str) -> View:
@@ -92,13 +92,13 @@ def _one(tx: Tx, ident: str) -> View:
     }
 
 
-async def approve(office: Office, person: Person, ident: str) -> View:
+async def approve(context: DeskContext, person: Person, ident: str) -> View:
     """Approves a lesson with untrusted text in its evidence; `changed` is false if it needs no approval.
 
     Raises Unknown, Refused, Conflict. Source: row C11.
     """
     require_operator(person, "approve lessons")
-    return await office.store.write(_approve, person, ident, office.clock.now())
+    return await context.store.write(_approve, person, ident, context.clock.now())
 
 
 def _approve(tx: Tx, person: Person, ident: str, now: datetime) -> View:
@@ -107,13 +107,13 @@ def _approve(tx: Tx, person: Person, ident: str, now: datetime) -> View:
     return {**_lesson(lesson_store.lesson(tx, lesson_id)), "changed": changed}
 
 
-async def restore(office: Office, person: Person, ident: str, version: int) -> View:
+async def restore(context: DeskContext, person: Person, ident: str, version: int) -> View:
     """Makes an earlier version of a lesson the current one.
 
     Raises Unknown, NotFound for the version, Refused. Source: row H7.
     """
     require_operator(person, "restore lessons")
-    return await office.store.write(_restore, person, ident, version, office.clock.now())
+    return await context.store.write(_restore, person, ident, version, context.clock.now())
 
 
 def _restore(tx: Tx, person: Person, ident: str, version: int, now: datetime) -> View:

@@ -5,8 +5,8 @@ from typing import Any
 
 from interlock.core.values import ENDED_RUNS, OPEN_RUNS
 from interlock.desk import emergency, projects, visibility
+from interlock.desk.context import DeskContext, Person
 from interlock.desk.finding import find, one_of_states
-from interlock.desk.office import Office, Person
 from interlock.desk.views import View, view, views
 from interlock.desk.wording import quarantine_reason
 from interlock.state_machine.table import TaskState
@@ -25,13 +25,13 @@ FOR_ALL = ("mission", "task", "think", "learn")
 """Kinds of agents whose work everybody may read."""
 
 
-async def status(office: Office) -> View:
+async def status(context: DeskContext) -> View:
     """The overall status: the squad's mode, quarantined personas, counts by state, open questions and alerts, live
     workers, today's cost.
 
     `squad` is {mode, since, by, reason}; `quarantined` are personas, in any project.
     """
-    return await office.store.read(_status)
+    return await context.store.read(_status)
 
 
 def _status(tx: Tx) -> View:
@@ -50,19 +50,19 @@ def _status(tx: Tx) -> View:
     }
 
 
-async def hindrance(office: Office) -> str | None:
+async def hindrance(context: DeskContext) -> str | None:
     """Why nothing new starts, in words; None if the squad is running."""
-    return await office.store.read(emergency.hindrance)
+    return await context.store.read(emergency.hindrance)
 
 
-async def missions(office: Office, *, project: str | None = None, most: int = MOST_MISSIONS) -> list[View]:
+async def missions(context: DeskContext, *, project: str | None = None, most: int = MOST_MISSIONS) -> list[View]:
     """Missions, newest first, with their progress and cost.
 
     Raises NotFound for a project that is not there.
     """
     if project is not None:
-        await projects.require(office, project)
-    return await office.store.read(_missions, project, most)
+        await projects.require(context, project)
+    return await context.store.read(_missions, project, most)
 
 
 def _missions(tx: Tx, project: str | None, most: int) -> list[View]:
@@ -101,7 +101,7 @@ def money(account: Any | None) -> View:
 
 
 async def tasks(
-    office: Office,
+    context: DeskContext,
     *,
     status: str | None = None,
     mission: str | None = None,
@@ -114,7 +114,7 @@ async def tasks(
     Raises UsageError for an invalid state, Unknown for an unknown mission.
     """
     state = one_of_states(status, tuple(TaskState))
-    return await office.store.read(_tasks, state, mission, persona, project, most)
+    return await context.store.read(_tasks, state, mission, persona, project, most)
 
 
 def _tasks(
@@ -135,28 +135,28 @@ def _tasks(
 
 
 async def agents(
-    office: Office, *, project: str | None = None, reader: Person | None = None, most: int = MOST_AGENTS
+    context: DeskContext, *, project: str | None = None, reader: Person | None = None, most: int = MOST_AGENTS
 ) -> list[View]:
     """Agents, most recently active first: purpose, activity, and the state of their member.
 
     A `reader` who is a viewer does not see the errors of chat agents.
     """
-    return _agents(await office.store.read(squad.agents, project, most), reader)
+    return _agents(await context.store.read(squad.agents, project, most), reader)
 
 
 async def agent(
-    office: Office, agent_id: str, *, project: str | None = None, reader: Person | None = None
+    context: DeskContext, agent_id: str, *, project: str | None = None, reader: Person | None = None
 ) -> View | None:
     """One agent, as in `agents`; None if there is none with that id."""
-    found = _agents(await office.store.read(squad.agents, project, 1, agent_id=agent_id), reader)
+    found = _agents(await context.store.read(squad.agents, project, 1, agent_id=agent_id), reader)
     return found[0] if found else None
 
 
-async def is_of_project(office: Office, project: str, named: str) -> bool:
+async def is_of_project(context: DeskContext, project: str, named: str) -> bool:
     """Whether a name is the id of an agent of a project, or a persona that has worked there."""
-    if await office.store.read(squad.member_of, project, named) is not None:
+    if await context.store.read(squad.member_of, project, named) is not None:
         return True
-    return await agent(office, named, project=project) is not None
+    return await agent(context, named, project=project) is not None
 
 
 def _agents(rows: Sequence[Any], reader: Person | None) -> list[View]:
@@ -172,7 +172,7 @@ def _agents(rows: Sequence[Any], reader: Person | None) -> list[View]:
 
 
 async def runs(
-    office: Office,
+    context: DeskContext,
     *,
     mission: str | None = None,
     status: str | None = None,
@@ -184,7 +184,7 @@ async def runs(
 
     Raises UsageError for an invalid state, Unknown for an unknown mission.
     """
-    return await office.store.read(_runs, mission, one_of_states(status, RUN_STATES), project, reader, most)
+    return await context.store.read(_runs, mission, one_of_states(status, RUN_STATES), project, reader, most)
 
 
 def _runs(
@@ -210,7 +210,7 @@ def _runs(
 
 
 async def alerts(
-    office: Office, *, open_only: bool = True, project: str | None = None, most: int = MOST_ALERTS
+    context: DeskContext, *, open_only: bool = True, project: str | None = None, most: int = MOST_ALERTS
 ) -> list[View]:
     """Alerts, newest first."""
-    return views(await office.store.read(audit.alerts, open_only=open_only, project_id=project, most=most))
+    return views(await context.store.read(audit.alerts, open_only=open_only, project_id=project, most=most))

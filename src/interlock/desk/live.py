@@ -14,8 +14,8 @@ from time import monotonic
 from interlock.agents.context import Runtime
 from interlock.core.events import Event
 from interlock.desk import room_views, visibility
+from interlock.desk.context import Person, Stopping
 from interlock.desk.following import PAGE, Follower, event_of
-from interlock.desk.office import Person, Stopping
 from interlock.desk.readers import LAG_S, Interest, QueuedEvent, Reader
 from interlock.store import feed
 from interlock.store.approvals import ROLES_THAT_ANSWER

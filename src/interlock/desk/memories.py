@@ -6,8 +6,8 @@ from typing import Any
 
 from interlock.core.errors import UsageError
 from interlock.desk import projects
+from interlock.desk.context import DeskContext, Person, require_operator
 from interlock.desk.finding import find_any
-from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.personas import persona_named
 from interlock.desk.views import View, view
 from interlock.memory import archive, blocks, recall
@@ -26,7 +26,7 @@ LISTED = (
 
 
 async def search(
-    office: Office,
+    context: DeskContext,
     person: Person,
     query: str = "",
     *,
@@ -46,11 +46,11 @@ async def search(
     if kind is not None and kind not in (*archive.KINDS, "block"):
         raise UsageError(f"`{kind}` is not a type of memory: use block, {', '.join(archive.KINDS)}")
     if project is not None:
-        await projects.require(office, project)
-    where = project or office.settings.project
-    found = await office.store.read(_search, person, query, persona, kind, where, max(1, most), office.clock.now())
+        await projects.require(context, project)
+    where = project or context.settings.project
+    found = await context.store.read(_search, person, query, persona, kind, where, max(1, most), context.clock.now())
     if persona is not None and not found:
-        await asyncio.to_thread(persona_named, office, persona)
+        await asyncio.to_thread(persona_named, context, persona)
     return found
 
 
@@ -105,12 +105,12 @@ def _blocks(tx: Tx, project: str, persona: str | None, words: frozenset[str]) ->
     return found
 
 
-async def show(office: Office, person: Person, ident: str) -> View:
+async def show(context: DeskContext, person: Person, ident: str) -> View:
     """One memory or block in full: `what`, its fields, and for a block `holders` with `can_write`.
 
     Raises Unknown, UsageError if `ident` is ambiguous.
     """
-    return await office.store.read(_one, person, ident)
+    return await context.store.read(_one, person, ident)
 
 
 def _found(tx: Tx, person: Person, ident: str) -> tuple[str, Any]:
@@ -131,12 +131,12 @@ def _one(tx: Tx, person: Person, ident: str) -> View:
     return {"what": what, **view(row), "holders": holders}
 
 
-async def versions(office: Office, person: Person, ident: str) -> list[View]:
+async def versions(context: DeskContext, person: Person, ident: str) -> list[View]:
     """The versions of a memory or block, oldest first: `version`, `content`, `author`, `reason`, `created_at`.
 
     Raises as `show`.
     """
-    return await office.store.read(_versions, person, ident)
+    return await context.store.read(_versions, person, ident)
 
 
 def _versions(tx: Tx, person: Person, ident: str) -> list[View]:
@@ -146,13 +146,13 @@ def _versions(tx: Tx, person: Person, ident: str) -> list[View]:
     return [view(each, author=names.get(each.author_id) or name_of(tx, each.author_id)) for each in found]
 
 
-async def restore(office: Office, person: Person, ident: str, version: int) -> View:
+async def restore(context: DeskContext, person: Person, ident: str, version: int) -> View:
     """Makes an earlier version of a memory (archived or not) or block the current one.
 
     Raises Unknown, NotFound for the version, Refused, Conflict. Source: row H7.
     """
     require_operator(person, "restore memories")
-    return await office.store.write(_restore, person, ident, version, office.clock.now())
+    return await context.store.write(_restore, person, ident, version, context.clock.now())
 
 
 def _restore(tx: Tx, person: Person, ident: str, version: int, now: datetime) -> View:
@@ -165,7 +165,7 @@ def _restore(tx: Tx, person: Person, ident: str, version: int, now: datetime) ->
     return _one(tx, person, row.id)
 
 
-async def forget(office: Office, person: Person, ident: str, reason: str) -> View:
+async def forget(context: DeskContext, person: Person, ident: str, reason: str) -> View:
     """Archives a memory: it is no longer recalled. Any of its versions can still be restored.
 
     Raises Unknown, Refused, Conflict, and UsageError for a block or without a reason.
@@ -173,7 +173,7 @@ async def forget(office: Office, person: Person, ident: str, reason: str) -> Vie
     require_operator(person, "put memories away")
     if not reason.strip():
         raise UsageError("say why: the reason stays with its versions")
-    return await office.store.write(_forget, person, ident, reason.strip(), office.clock.now())
+    return await context.store.write(_forget, person, ident, reason.strip(), context.clock.now())
 
 
 def _forget(tx: Tx, person: Person, ident: str, reason: str, now: datetime) -> View:
@@ -186,14 +186,14 @@ def _forget(tx: Tx, person: Person, ident: str, reason: str, now: datetime) -> V
 
 
 async def share(
-    office: Office, person: Person, ident: str, persona: str, *, can_write: bool = False, off: bool = False
+    context: DeskContext, person: Person, ident: str, persona: str, *, can_write: bool = False, off: bool = False
 ) -> View:
     """Attaches a block to another persona of its project, read-only unless `can_write`; `off` detaches it.
 
     Raises Unknown, Refused, Conflict, UsageError.
     """
     require_operator(person, "share blocks")
-    return await office.store.write(_share, person, ident, persona, can_write, off, office.clock.now())
+    return await context.store.write(_share, person, ident, persona, can_write, off, context.clock.now())
 
 
 def _share(tx: Tx, person: Person, ident: str, persona: str, can_write: bool, off: bool, now: datetime) -> View:

@@ -7,7 +7,7 @@ from interlock.core.errors import UsageError
 from interlock.core.values import microusd
 from interlock.desk import emergency, projects
 from interlock.desk.accounts import account_of, open_today, owners, require_open_day, whose
-from interlock.desk.office import Office, Person, require_operator
+from interlock.desk.context import DeskContext, Person, require_operator
 from interlock.desk.views import View, dollars, view
 from interlock.oversight import expiry
 from interlock.store import approvals, audit, estimates, ledger, limits, shortfalls, squad
@@ -22,9 +22,9 @@ MOST_RAISE_USD = 100_000.0
 MOST_WORDS = 1_000
 
 
-async def budget(office: Office, *, every: bool = False, most: int = MOST) -> list[View]:
+async def budget(context: DeskContext, *, every: bool = False, most: int = MOST) -> list[View]:
     """Accounts, newest first: limit, spent, reserved and left, in USD; with `every`, those of tasks and runs too."""
-    return await office.store.read(_accounts, KINDS if every else LISTED, most)
+    return await context.store.read(_accounts, KINDS if every else LISTED, most)
 
 
 def _accounts(tx: Tx, kinds: tuple[str, ...], most: int) -> list[View]:
@@ -46,14 +46,14 @@ def _view(row: Any, owner: str | None) -> View:
     )  # fmt: skip
 
 
-async def actuals(office: Office, project: str | None = None) -> list[View]:
+async def actuals(context: DeskContext, project: str | None = None) -> list[View]:
     """The actual cost of tasks finished in the last 90 days, by type and model, in USD. Source: row D5.
 
     Raises NotFound for a project that is not there.
     """
     if project is not None:
-        await projects.require(office, project)
-    found = await office.store.read(estimates.actuals, project or office.settings.project, office.clock.now())
+        await projects.require(context, project)
+    found = await context.store.read(estimates.actuals, project or context.settings.project, context.clock.now())
     return [
         {
             "type": each.type, "model": each.model, "tasks": each.tasks, "mean_usd": dollars(each.mean_microusd),
@@ -64,7 +64,7 @@ async def actuals(office: Office, project: str | None = None) -> list[View]:
     ]  # fmt: skip
 
 
-async def raise_budget(office: Office, person: Person, account: str, usd: float, note: str | None = None) -> View:
+async def raise_budget(context: DeskContext, person: Person, account: str, usd: float, note: str | None = None) -> View:
     """Raises a limit by `usd` dollars and resumes what waited for it; returns the account.
 
     `account` is its id, or that of a run, task, mission or agent, or the name of a persona or a project, for today. An
@@ -81,10 +81,10 @@ async def raise_budget(office: Office, person: Person, account: str, usd: float,
     amount, words = microusd(usd), _words(note)
     if amount == 0:
         raise UsageError(f"`{usd:g}` is less than a millionth of a dollar: give 0.01 at least")
-    return await office.store.write(_raise, office, person, account, amount, words, office.clock.now())
+    return await context.store.write(_raise, context, person, account, amount, words, context.clock.now())
 
 
-async def set_budget(office: Office, person: Person, account: str, usd: float, note: str | None = None) -> View:
+async def set_budget(context: DeskContext, person: Person, account: str, usd: float, note: str | None = None) -> View:
     """Sets a limit to `usd` dollars, lower or higher, and unfreezes the account. Returns the account.
 
     Raises Unknown, Refused, UsageError for an invalid amount, Conflict if more is already spent or reserved.
@@ -93,7 +93,7 @@ async def set_budget(office: Office, person: Person, account: str, usd: float, n
     if not 0 <= usd <= MOST_RAISE_USD:
         raise UsageError(f"`{usd:g}` is not a limit: give dollars from 0 to {MOST_RAISE_USD:,.0f}")
     words = _words(note)
-    return await office.store.write(_set, office, person, account, microusd(usd), words, office.clock.now())
+    return await context.store.write(_set, context, person, account, microusd(usd), words, context.clock.now())
 
 
 def _words(note: str | None) -> str | None:
@@ -103,20 +103,20 @@ def _words(note: str | None) -> str | None:
     return words or None
 
 
-def _changeable(tx: Tx, office: Office, given: str, now: datetime) -> str:
+def _changeable(tx: Tx, context: DeskContext, given: str, now: datetime) -> str:
     """The account that is meant. A project's account of today is opened if necessary; accounts of past days are
     refused.
     """
-    open_today(tx, office, given.strip(), now)
-    account_id = account_of(tx, office, given)
+    open_today(tx, context, given.strip(), now)
+    account_id = account_of(tx, context, given)
     require_open_day(tx, ledger.account(tx, account_id), now)
     return account_id
 
 
 def _raise(
-    tx: Tx, office: Office, person: Person, given: str, amount: int, words: str | None, now: datetime
+    tx: Tx, context: DeskContext, person: Person, given: str, amount: int, words: str | None, now: datetime
 ) -> View:  # fmt: skip
-    account_id = _changeable(tx, office, given, now)
+    account_id = _changeable(tx, context, given, now)
     asked = shortfalls.pending_for(tx, account_id)
     if asked:
         _answer(tx, person, asked[0], amount, words, now)
@@ -128,9 +128,9 @@ def _raise(
 
 
 def _set(
-    tx: Tx, office: Office, person: Person, given: str, limit: int, words: str | None, now: datetime
+    tx: Tx, context: DeskContext, person: Person, given: str, limit: int, words: str | None, now: datetime
 ) -> View:  # fmt: skip
-    account_id = _changeable(tx, office, given, now)
+    account_id = _changeable(tx, context, given, now)
     before: Any = ledger.account(tx, account_id)
     limits.set_limit(tx, account_id, limit, person.id, now, words)
     if limit > before.limit_microusd or before.frozen or ledger.is_paused(before):

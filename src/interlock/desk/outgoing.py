@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from interlock.core.errors import Conflict, NotFound
+from interlock.desk.context import DeskContext, Person, require_operator
 from interlock.desk.finding import as_id
-from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, view
 from interlock.store import audit, conversations, dispatch, outbox
 from interlock.store.tx import Tx
@@ -16,12 +16,12 @@ MOST = 200
 WORDS = {"pending": "waits", "sending": "being sent", "dead": "dead"}
 
 
-async def outgoing(office: Office, *, dead_only: bool = False) -> list[View]:
+async def outgoing(context: DeskContext, *, dead_only: bool = False) -> list[View]:
     """Undelivered messages, oldest first; with `dead_only`, only those that are no longer tried.
 
     `state` is waits, being sent, dead, or uncertain (dead, but possibly delivered).
     """
-    return [_view(row) for row in await office.store.read(outbox.listing, dead_only=dead_only, most=MOST)]
+    return [_view(row) for row in await context.store.read(outbox.listing, dead_only=dead_only, most=MOST)]
 
 
 def _view(row: Any) -> View:
@@ -36,7 +36,7 @@ def _view(row: Any) -> View:
     )  # fmt: skip
 
 
-async def retry(office: Office, person: Person, ident: str) -> View:
+async def retry(context: DeskContext, person: Person, ident: str) -> View:
     """Retries a dead message, even an uncertain one: {id, surface, state}.
 
     Raises NotFound, Conflict for a message that is not dead, Refused.
@@ -45,10 +45,10 @@ async def retry(office: Office, person: Person, ident: str) -> View:
     text = as_id(ident)
     if not (text.isascii() and text.isdigit() and len(text) <= 18):
         raise NotFound("message", ident, "outbox")
-    return await office.store.write(_retry, person, int(text), office.clock.now())
+    return await context.store.write(_retry, person, int(text), context.clock.now())
 
 
-async def retry_all(office: Office, person: Person) -> list[View]:
+async def retry_all(context: DeskContext, person: Person) -> list[View]:
     """Retries, in order, every dead chat message that certainly did not arrive; returns them.
 
     E-mails are not retried: the sender was told of the failure, and may have found another way.
@@ -57,10 +57,10 @@ async def retry_all(office: Office, person: Person) -> list[View]:
     """
     require_operator(person, "have messages tried again")
     revived, after = list[View](), 0
-    while page := await office.store.read(outbox.dead, after, MOST):
+    while page := await context.store.read(outbox.dead, after, MOST):
         after = page[-1].id
         lost = [row.id for row in page if row.kind != "letter" and row.holder != dispatch.UNCERTAIN]
-        revived += await office.store.write(_retry_some, person, lost, office.clock.now()) if lost else []
+        revived += await context.store.write(_retry_some, person, lost, context.clock.now()) if lost else []
     return revived
 
 

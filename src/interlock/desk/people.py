@@ -11,7 +11,7 @@ from typing import Any
 from interlock.core.errors import NotFound, Refused, UsageError
 from interlock.core.ids import new_id
 from interlock.core.text import visible
-from interlock.desk.office import ROLES, Office, Person
+from interlock.desk.context import ROLES, DeskContext, Person
 from interlock.desk.views import View, view
 from interlock.policy.spelling import plain
 from interlock.store import audit, withdrawals
@@ -37,9 +37,9 @@ class LastAdmin(Refused):
         )
 
 
-async def people(office: Office) -> list[View]:
+async def people(context: DeskContext) -> list[View]:
     """All people: id, name, role, identities, created_at."""
-    return await office.store.read(_people)
+    return await context.store.read(_people)
 
 
 def _people(tx: Tx) -> list[View]:
@@ -47,14 +47,14 @@ def _people(tx: Tx) -> list[View]:
     return [view(row, identities=known.get(row.id, [])) for row in store.people(tx)]
 
 
-async def add(office: Office, person: Person, name: str, *, role: str = "operator") -> View:
+async def add(context: DeskContext, person: Person, name: str, *, role: str = "operator") -> View:
     """Adds a person without identities; returns them.
 
     Raises Refused unless the caller is an admin, UsageError for an invalid name or role.
     """
     require_admin(person)
-    return await office.store.write(
-        _add, person, new_id("per"), _name(name), _role(role), office.settings.project, office.clock.now()
+    return await context.store.write(
+        _add, person, new_id("per"), _name(name), _role(role), context.settings.project, context.clock.now()
     )
 
 
@@ -68,7 +68,7 @@ def _add(tx: Tx, actor: Person, ident: str, name: str, role: str, project: str, 
     return _shown(tx, ident)
 
 
-async def link(office: Office, person: Person, who: str, identity: str) -> View:
+async def link(context: DeskContext, person: Person, who: str, identity: str) -> View:
     """Links an identity to a person, with effect from the next command.
 
     Returns the person, with `moved_from`: the name of the previous owner, None if there was none.
@@ -76,8 +76,8 @@ async def link(office: Office, person: Person, who: str, identity: str) -> View:
     Raises Refused, LastAdmin, Unknown, and UsageError for an invalid identity.
     """
     require_admin(person)
-    return await office.store.write(
-        _link, person, who, identity_of(identity), office.settings.project, office.clock.now()
+    return await context.store.write(
+        _link, person, who, identity_of(identity), context.settings.project, context.clock.now()
     )
 
 
@@ -94,13 +94,15 @@ def _link(tx: Tx, actor: Person, who: str, identity: str, project: str, now: dat
     return {**_shown(tx, row.id), "moved_from": moved_from, "changed": True}
 
 
-async def unlink(office: Office, person: Person, identity: str) -> View:
+async def unlink(context: DeskContext, person: Person, identity: str) -> View:
     """Unlinks an identity, whose requests are refused from then on. Returns its previous owner.
 
     Raises Refused, LastAdmin, and NotFound if it belongs to nobody.
     """
     require_admin(person)
-    return await office.store.write(_unlink, person, identity_of(identity), office.settings.project, office.clock.now())
+    return await context.store.write(
+        _unlink, person, identity_of(identity), context.settings.project, context.clock.now()
+    )
 
 
 def _unlink(tx: Tx, actor: Person, identity: str, project: str, now: datetime) -> View:
@@ -115,7 +117,7 @@ def _unlink(tx: Tx, actor: Person, identity: str, project: str, now: datetime) -
     return _shown(tx, row.id)
 
 
-async def set_role(office: Office, person: Person, who: str, role: str) -> View:
+async def set_role(context: DeskContext, person: Person, who: str, role: str) -> View:
     """Changes a person's role, with effect from their next command; returns them, with `before`.
 
     Who may not answer any more loses the grants that they gave, and approvals that no call has used.
@@ -123,7 +125,7 @@ async def set_role(office: Office, person: Person, who: str, role: str) -> View:
     Raises Refused, LastAdmin, Unknown, and UsageError for a role that is none.
     """
     require_admin(person)
-    return await office.store.write(_set_role, person, who, _role(role), office.settings.project, office.clock.now())
+    return await context.store.write(_set_role, person, who, _role(role), context.settings.project, context.clock.now())
 
 
 def _set_role(tx: Tx, actor: Person, who: str, role: str, project: str, now: datetime) -> View:

@@ -7,7 +7,7 @@ import asyncio
 from datetime import datetime
 
 from interlock.core.values import Actor
-from interlock.desk.office import Office, Person
+from interlock.desk.context import DeskContext, Person
 from interlock.desk.people import find_person, keep_an_admin, require_admin
 from interlock.desk.views import View, view
 from interlock.memory import erasure
@@ -32,13 +32,13 @@ PAGE = 50
 """The number of rows erased per transaction."""
 
 
-async def known(office: Office, person: Person, who: str) -> View:
+async def known(context: DeskContext, person: Person, who: str) -> View:
     """Resolves `who` to a person: id, name, role, identities.
 
     Raises Refused unless the caller is an admin, Unknown, UsageError if it is ambiguous.
     """
     require_admin(person)
-    return await office.store.read(_known, who)
+    return await context.store.read(_known, who)
 
 
 def _known(tx: Tx, who: str) -> View:
@@ -46,14 +46,14 @@ def _known(tx: Tx, who: str) -> View:
     return view(row, identities=store.identities(tx).get(row.id, []))
 
 
-async def export(office: Office, person: Person, who: str) -> View:
+async def export(context: DeskContext, person: Person, who: str) -> View:
     """All data about a person: `person`, and by kind their messages and decisions, and messages to them.
 
     Raises as `known`.
     """
     require_admin(person)
-    found = await office.store.read(_export, who)
-    await office.store.write(_exported, person, found["person"]["id"], office.settings.project, office.clock.now())
+    found = await context.store.read(_export, who)
+    await context.store.write(_exported, person, found["person"]["id"], context.settings.project, context.clock.now())
     return found
 
 
@@ -69,7 +69,7 @@ def _exported(tx: Tx, actor: Person, ident: str, project: str, now: datetime) ->
     audit.note(tx, "PERSON_EXPORTED", actor.actor, now, project_id=project, subject=ident, surface=actor.surface)
 
 
-async def erase(office: Office, person: Person, who: str) -> View:
+async def erase(context: DeskContext, person: Person, who: str) -> View:
     """Erases a person: their messages, name and identities; their decisions stay under their id.
 
     First of all they lose their role, so that they cannot act meanwhile. An interrupted erasure is continued by
@@ -81,26 +81,26 @@ async def erase(office: Office, person: Person, who: str) -> View:
     Raises Refused, LastAdmin, Unknown, UsageError, AuditKeyError.
     """
     require_admin(person)
-    project = office.settings.project
-    keys = await asyncio.to_thread(audit_keys.keyring, office.settings)
-    if keys.current is None and await office.store.read(seals.last) is not None:
+    project = context.settings.project
+    keys = await asyncio.to_thread(audit_keys.keyring, context.settings)
+    if keys.current is None and await context.store.read(seals.last) is not None:
         raise AuditKeyError("the audit log is sealed and its key is not here: erase where it is, or set it")
-    subject = await office.store.write(_begin, person, who, project, office.clock.now())
-    erased, still_open = await _erase_chats(office, subject)
-    await _erase_memories(office, subject)
-    echoes = await office.store.read(personal_echoes.gathered, subject)
+    subject = await context.store.write(_begin, person, who, project, context.clock.now())
+    erased, still_open = await _erase_chats(context, subject)
+    await _erase_memories(context, subject)
+    echoes = await context.store.read(personal_echoes.gathered, subject)
     for where in echoes.places:
-        for found in await office.store.read(personal_echoes.mentions, echoes, where):
-            await office.store.write(personal_echoes.redact, echoes, where, *found)
-    await office.store.write(personal_echoes.forget, echoes)
-    for kind, ident in await office.store.read(personal_verdicts.mentions, subject):
-        await office.store.write(personal_verdicts.redact, subject, kind, ident)
-    await office.store.write(personal_notices.erase_notes, subject)
-    for kind, ident in await office.store.read(personal_notices.mentions, subject):
-        await office.store.write(personal_notices.redact, subject, kind, ident)
-    changed = await _redact(office, subject, person.actor, keys, echoes)
-    await office.store.write(personal.erase_words, subject)
-    await office.store.write(_finish, person, subject, project, office.clock.now())
+        for found in await context.store.read(personal_echoes.mentions, echoes, where):
+            await context.store.write(personal_echoes.redact, echoes, where, *found)
+    await context.store.write(personal_echoes.forget, echoes)
+    for kind, ident in await context.store.read(personal_verdicts.mentions, subject):
+        await context.store.write(personal_verdicts.redact, subject, kind, ident)
+    await context.store.write(personal_notices.erase_notes, subject)
+    for kind, ident in await context.store.read(personal_notices.mentions, subject):
+        await context.store.write(personal_notices.redact, subject, kind, ident)
+    changed = await _redact(context, subject, person.actor, keys, echoes)
+    await context.store.write(personal.erase_words, subject)
+    await context.store.write(_finish, person, subject, project, context.clock.now())
     return {
         "id": subject.id, "name": subject.pseudonym, "chats": erased, "open_chats": still_open, "activities": changed,
     }  # fmt: skip
@@ -120,39 +120,39 @@ def _begin(tx: Tx, actor: Person, who: str, project: str, now: datetime) -> Know
     return Known(row.id, row.name, tuple(store.identities(tx).get(row.id, ())))
 
 
-async def _erase_chats(office: Office, subject: Known) -> tuple[int, list[str]]:
+async def _erase_chats(context: DeskContext, subject: Known) -> tuple[int, list[str]]:
     erased, still_open = 0, []
-    for run_id in await office.store.read(personal.chats, subject):
+    for run_id in await context.store.read(personal.chats, subject):
         gone: bool | None = False
         while gone is False:
-            gone = await office.store.write(personal.erase_chat, run_id, PAGE, office.clock.now())
+            gone = await context.store.write(personal.erase_chat, run_id, PAGE, context.clock.now())
         erased += gone is True
         still_open += [run_id] if gone is None else []
     return erased, still_open
 
 
-async def _erase_memories(office: Office, subject: Known) -> None:
-    while await office.store.write(erasure.erase, subject, PAGE):
+async def _erase_memories(context: DeskContext, subject: Known) -> None:
+    while await context.store.write(erasure.erase, subject, PAGE):
         continue
-    ids = await office.store.read(erasure.mentions, subject)
+    ids = await context.store.read(erasure.mentions, subject)
     for at in range(0, len(ids), PAGE):
-        await office.store.write(erasure.redact, subject, ids[at : at + PAGE])
+        await context.store.write(erasure.redact, subject, ids[at : at + PAGE])
 
 
-async def _redact(office: Office, subject: Known, by: Actor, keys: Keyring, echoes: Echoes) -> int:
+async def _redact(context: DeskContext, subject: Known, by: Actor, keys: Keyring, echoes: Echoes) -> int:
     """Their own activities come last: their words are searched for in the others first."""
 
     async def bite(ids: list[int], *, own: bool) -> int:
-        project, now = office.settings.project, office.clock.now()
-        return await office.store.write(personal.redact, subject, ids, by, project, now, keys, echoes.clean, own=own)
+        project, now = context.settings.project, context.clock.now()
+        return await context.store.write(personal.redact, subject, ids, by, project, now, keys, echoes.clean, own=own)
 
     changed = 0
     for mission_id in echoes.of_mission:
-        logged = await office.store.read(personal_echoes.logged, echoes, mission_id)
+        logged = await context.store.read(personal_echoes.logged, echoes, mission_id)
         changed += sum([await bite(logged[at : at + PAGE], own=False) for at in range(0, len(logged), PAGE)])
     for own in (False, True):
         after = 0
-        while ids := await office.store.read(personal.about, subject, after, PAGE):
+        while ids := await context.store.read(personal.about, subject, after, PAGE):
             changed += await bite(ids, own=own)
             after = ids[-1]
     return changed

@@ -4,14 +4,14 @@ import difflib
 from typing import TYPE_CHECKING
 
 from interlock.core.errors import NotFound
+from interlock.desk.context import DeskContext
 from interlock.desk.finding import as_id
-from interlock.desk.office import Office
 
 if TYPE_CHECKING:
     from interlock.agents.persona import Persona
 
 
-def persona_named(office: Office, given: str) -> "Persona":
+def persona_named(context: DeskContext, given: str) -> "Persona":
     """A persona by its name, whether it has worked here or not. Reads files.
 
     Raises NotFound if there is none of that name.
@@ -20,7 +20,7 @@ def persona_named(office: Office, given: str) -> "Persona":
     from interlock.tools.builtin import builtin_tools
 
     known = frozenset(tool.name for tool in builtin_tools())
-    found = load_personas(True, office.settings.personas, known_tools=known)
+    found = load_personas(True, context.settings.personas, known_tools=known)
     name = as_id(given)
     if name in found.personas:
         return found.personas[name]

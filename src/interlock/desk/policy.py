@@ -9,8 +9,8 @@ from typing import Any
 
 from interlock.core.clock import moment_of
 from interlock.core.errors import UsageError
+from interlock.desk.context import DeskContext
 from interlock.desk.finding import find
-from interlock.desk.office import Office
 from interlock.desk.views import View
 from interlock.policy.calls import Call, Caller
 from interlock.policy.replay import Change, Recorded, Replay
@@ -27,7 +27,7 @@ BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 async def replay(
-    office: Office,
+    context: DeskContext,
     policy: Policy,
     toolbox: Toolbox,
     *,
@@ -42,11 +42,11 @@ async def replay(
 
     Raises NotFound or UsageError for an unknown mission.
     """
-    mission_id = None if mission is None else await office.store.read(find, "mission", mission)
+    mission_id = None if mission is None else await context.store.read(find, "mission", mission)
     done, before = Replay(policy), recorded_calls.LAST
     while most is None or done.calls < most:
         page = recorded_calls.PAGE if most is None else min(recorded_calls.PAGE, most - done.calls)
-        rows = await office.store.read(recorded_calls.calls, before, since or BEGINNING, mission_id, page)
+        rows = await context.store.read(recorded_calls.calls, before, since or BEGINNING, mission_id, page)
         for row in rows:
             done.take(_recorded(row, toolbox))
         if len(rows) < page:
@@ -79,9 +79,9 @@ def change_view(change: Change) -> View:
     }  # fmt: skip
 
 
-async def how_many_answer(office: Office) -> int:
+async def how_many_answer(context: DeskContext) -> int:
     """The number of people who may answer questions."""
-    return await office.store.read(_how_many_answer)
+    return await context.store.read(_how_many_answer)
 
 
 def _how_many_answer(tx: Tx) -> int:

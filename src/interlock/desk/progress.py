@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from interlock.desk import emergency
-from interlock.desk.office import Office
+from interlock.desk.context import DeskContext
 from interlock.desk.views import View, view
 from interlock.store import approvals as approval_store
 from interlock.store import audit, counts, shortfalls, squad
@@ -56,7 +56,7 @@ SAT_OUT_S = 10.0
 
 
 async def follow(
-    office: Office, mission_id: str, *, after: int = 0, while_waiting: Callable[[], object] = lambda: None
+    context: DeskContext, mission_id: str, *, after: int = 0, while_waiting: Callable[[], object] = lambda: None
 ) -> AsyncGenerator[Progress, None]:
     """Polls a mission's progress, each time with the activities since the previous one, until the caller stops.
 
@@ -67,9 +67,9 @@ async def follow(
     while True:
         while_waiting()
         try:
-            found = await progress(office, mission_id, after=after)
+            found = await progress(context, mission_id, after=after)
         except StoreUnavailable as error:
-            now = office.clock.monotonic()
+            now = context.clock.monotonic()
             silent_since = now if silent_since is None else silent_since
             if error.is_final or now - silent_since >= SAT_OUT_S:
                 raise
@@ -80,9 +80,9 @@ async def follow(
         await asyncio.sleep(LOOK_S)
 
 
-async def progress(office: Office, mission_id: str, *, after: int = 0) -> Progress:
+async def progress(context: DeskContext, mission_id: str, *, after: int = 0) -> Progress:
     """A mission's progress now, and its activities after the id `after`."""
-    return await office.store.read(_progress, mission_id, after)
+    return await context.store.read(_progress, mission_id, after)
 
 
 def _progress(tx: Tx, mission_id: str, after: int) -> Progress:

@@ -3,18 +3,18 @@
 import difflib
 
 from interlock.core.errors import NotFound
-from interlock.desk.office import Office
+from interlock.desk.context import DeskContext
 from interlock.store import squad
 
 SHOWN = 10
 
 
-async def require(office: Office, project: str) -> None:
+async def require(context: DeskContext, project: str) -> None:
     """Lets a project pass that there is. Each has the money of a day of its own, so that a slip is no new one.
 
     Raises NotFound.
     """
-    known = await _others(office, project)
+    known = await _others(context, project)
     if known is None:
         return
     if near := _near(project, known):
@@ -26,22 +26,22 @@ async def require(office: Office, project: str) -> None:
     raise NotFound("project", project, told=told)
 
 
-async def newness(office: Office, project: str) -> str | None:
+async def newness(context: DeskContext, project: str) -> str | None:
     """What there is to say of a project that begins with what it is named for; None of one that there is."""
-    known = await _others(office, project)
+    known = await _others(context, project)
     if known is None:
         return None
     near = _near(project, known)
     meant = f"; did you mean `{near}`?" if near else ""
-    return f"project `{project}` is new, with {office.settings.day_usd(project):,.2f} USD a day of its own{meant}"
+    return f"project `{project}` is new, with {context.settings.day_usd(project):,.2f} USD a day of its own{meant}"
 
 
-async def _others(office: Office, project: str) -> list[str] | None:
+async def _others(context: DeskContext, project: str) -> list[str] | None:
     """The projects that there are, if this is none of them."""
-    named = {office.settings.project, *office.settings.projects}
-    if project in named or await office.store.read(squad.project, project) is not None:
+    named = {context.settings.project, *context.settings.projects}
+    if project in named or await context.store.read(squad.project, project) is not None:
         return None
-    return sorted(named.union(await office.store.read(squad.projects)))
+    return sorted(named.union(await context.store.read(squad.projects)))
 
 
 def _near(project: str, known: list[str]) -> str | None:

@@ -5,9 +5,9 @@ from typing import Any
 
 from interlock.core.errors import Conflict, NotFound, UsageError
 from interlock.core.values import OPEN_RUNS
+from interlock.desk.context import DeskContext, Person, require_operator
 from interlock.desk.controls import tell_coordinator
 from interlock.desk.finding import as_id, find
-from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, view
 from interlock.desk.wording import quarantine_reason
 from interlock.state_machine.table import TERMINAL
@@ -29,7 +29,7 @@ SHOWN = (
 )  # fmt: skip
 
 
-async def queue(office: Office, agent: str, *, most: int = MOST_RUNS) -> View:
+async def queue(context: DeskContext, agent: str, *, most: int = MOST_RUNS) -> View:
     """The open runs in the mailboxes of a persona, or of one agent, each in order.
 
     {persona, state, lanes: [{agent_id, works_for, running, pending, waiting, runs}]}; a run has its cause
@@ -37,12 +37,12 @@ async def queue(office: Office, agent: str, *, most: int = MOST_RUNS) -> View:
 
     Raises NotFound.
     """
-    return await office.store.read(_queue, office.settings.project, agent, most, office.clock.now())
+    return await context.store.read(_queue, context.settings.project, agent, most, context.clock.now())
 
 
-async def of_run(office: Office, run_id: str) -> View | None:
+async def of_run(context: DeskContext, run_id: str) -> View | None:
     """The entry of one run in `queue`; None if it has ended, or is too far down the queue."""
-    return await office.store.read(_of_run, run_id, office.clock.now())
+    return await context.store.read(_of_run, run_id, context.clock.now())
 
 
 def _of_run(tx: Tx, run_id: str, now: datetime) -> View | None:
@@ -106,7 +106,7 @@ def _because(tx: Tx, run: Any, lane: Any, mode: Mode, ahead: str | None, now: da
     return "next"
 
 
-async def clear(office: Office, person: Person, agent: str, *, reason: str | None = None) -> View:
+async def clear(context: DeskContext, person: Person, agent: str, *, reason: str | None = None) -> View:
     """Cancels pending runs in the mailboxes of a persona, or of one agent: {persona, runs, left}.
 
     Runs that execute or wait for a person stay, as do a coordinator's own steps (`left`): cancel its mission instead.
@@ -114,10 +114,10 @@ async def clear(office: Office, person: Person, agent: str, *, reason: str | Non
     Raises NotFound, Refused for a viewer. Source: row E6.
     """
     require_operator(person, "clear queues")
-    why, patience = _words(reason), timedelta(seconds=office.settings.times.blocked_escalation_s)
-    project, runs, goes_on = office.settings.project, list[str](), True
+    why, patience = _words(reason), timedelta(seconds=context.settings.times.blocked_escalation_s)
+    project, runs, goes_on = context.settings.project, list[str](), True
     while goes_on:
-        done, goes_on = await office.store.write(_clear, person, project, agent, why, office.clock.now(), patience)
+        done, goes_on = await context.store.write(_clear, person, project, agent, why, context.clock.now(), patience)
         runs += done["runs"]
     return {**done, "runs": runs}
 
@@ -147,13 +147,13 @@ def _clear(
     return {"persona": member.persona, "runs": ids, "left": len(pending) - len(cleared)}, is_full and bool(ids)
 
 
-async def requeue(office: Office, person: Person, ident: str) -> View:
+async def requeue(context: DeskContext, person: Person, ident: str) -> View:
     """Requeues a dead letter at its place in its mailbox: {id, status, agent_id}.
 
     Raises Unknown, Refused, and Conflict if the run is not a dead letter or its result is no longer needed.
     """
     require_operator(person, "have runs tried again")
-    return await office.store.write(_requeue, person, ident, office.clock.now())
+    return await context.store.write(_requeue, person, ident, context.clock.now())
 
 
 def _requeue(tx: Tx, person: Person, ident: str, now: datetime) -> View:

@@ -20,7 +20,7 @@ from interlock.core.text import storable_value
 from interlock.desk import replies
 from interlock.desk.cards import Card
 from interlock.desk.commands import carry_out
-from interlock.desk.office import ROLES, Person
+from interlock.desk.context import ROLES, Person
 from interlock.desk.requests import Request
 from interlock.desk.wording import line
 from interlock.policy.secrets import scrub

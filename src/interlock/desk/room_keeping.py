@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from interlock.core.errors import Conflict, NotFound, UsageError
 from interlock.core.ids import new_id
 from interlock.desk import room_names
+from interlock.desk.context import DeskContext, Person, require_operator
 from interlock.desk.finding import NoPersona
-from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.people import find_person
 from interlock.desk.room_views import one, participant, readable
 from interlock.desk.views import View
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 KINDS = (OPEN, PRIVATE)
 
 
-class PersonaOffice(Office, Protocol):
-    """An office with personas; `Runtime` is one."""
+class PersonaContext(DeskContext, Protocol):
+    """A context with personas; `Runtime` is one."""
 
     @property
     def personas(self) -> "PersonaSet":
@@ -35,7 +35,7 @@ class PersonaOffice(Office, Protocol):
 
 
 async def create(
-    office: PersonaOffice,
+    context: PersonaContext,
     person: Person,
     name: str,
     *,
@@ -53,23 +53,23 @@ async def create(
     require_operator(person, "create channels")
     if kind not in KINDS:
         raise UsageError(f"`{kind}` is not a kind of channel: use {' or '.join(KINDS)}")
-    return await office.store.write(
-        _create, office, person, room_names.name(name), kind, tuple(members), room_names.topic(topic),
-        project or office.settings.project, new_id("chn"), office.clock.now(),
+    return await context.store.write(
+        _create, context, person, room_names.name(name), kind, tuple(members), room_names.topic(topic),
+        project or context.settings.project, new_id("chn"), context.clock.now(),
     )  # fmt: skip
 
 
 def _create(
-    tx: Tx, office: PersonaOffice, person: Person, name: str, kind: str, members: Sequence[str], topic: str,
+    tx: Tx, context: PersonaContext, person: Person, name: str, kind: str, members: Sequence[str], topic: str,
     project: str, ident: str, now: datetime,
 ) -> View:  # fmt: skip
-    squad.ensure_project(tx, project, office.settings.timezone, now)
-    found = [_member(tx, office, each) for each in members]
+    squad.ensure_project(tx, project, context.settings.timezone, now)
+    found = [_member(tx, context, each) for each in members]
     row = rooms.create(
         tx, ident, project_id=project, kind=kind, key=name, name=name, topic=topic, by=participant(person), now=now
     )  # fmt: skip
     for at, who in enumerate([participant(person), *found]):
-        _join(tx, office, row, who, now + timedelta(microseconds=at))
+        _join(tx, context, row, who, now + timedelta(microseconds=at))
     audit.note(
         tx, "CHANNEL_CREATED", person.actor, now, project_id=project, subject=ident, name=name, kind=kind,
         members=[who.name for who in found],
@@ -77,20 +77,20 @@ def _create(
     return one(tx, person, ident)
 
 
-async def dm(office: PersonaOffice, person: Person, persona: str, *, project: str | None = None) -> View:
+async def dm(context: PersonaContext, person: Person, persona: str, *, project: str | None = None) -> View:
     """The direct conversation of a person with a persona; there is one per project.
 
     Raises NoPersona, Refused for a viewer.
     """
     require_operator(person, "talk to agents")
-    _known(office, persona)
-    return await office.store.write(
-        _dm, office, person, persona, project or office.settings.project, new_id("chn"), office.clock.now()
+    _known(context, persona)
+    return await context.store.write(
+        _dm, context, person, persona, project or context.settings.project, new_id("chn"), context.clock.now()
     )
 
 
-def _dm(tx: Tx, office: PersonaOffice, person: Person, persona: str, project: str, ident: str, now: datetime) -> View:
-    squad.ensure_project(tx, project, office.settings.timezone, now)
+def _dm(tx: Tx, context: PersonaContext, person: Person, persona: str, project: str, ident: str, now: datetime) -> View:
+    squad.ensure_project(tx, project, context.settings.timezone, now)
     both = (participant(person), Participant(AGENT, persona))
     key = rooms.dm_key(*both)
     found: Any = rooms.by_key(tx, project, key)
@@ -102,45 +102,45 @@ def _dm(tx: Tx, office: PersonaOffice, person: Person, persona: str, project: st
         except Conflict:
             found = rooms.by_key(tx, project, key)
     for who in both:
-        _join(tx, office, found, who, now)
+        _join(tx, context, found, who, now)
     return one(tx, person, found.id)
 
 
-async def join(office: PersonaOffice, person: Person, channel_id: str, who: str | None = None) -> View:
+async def join(context: PersonaContext, person: Person, channel_id: str, who: str | None = None) -> View:
     """Adds a member to a channel: a persona, another person, or the caller; returns the channel.
 
     Raises NotFound, UsageError for a direct conversation, Refused for a viewer.
     """
     require_operator(person, "join channels")
-    return await office.store.write(_joined, office, person, channel_id, who, office.clock.now())
+    return await context.store.write(_joined, context, person, channel_id, who, context.clock.now())
 
 
-def _joined(tx: Tx, office: PersonaOffice, person: Person, channel_id: str, who: str | None, now: datetime) -> View:
+def _joined(tx: Tx, context: PersonaContext, person: Person, channel_id: str, who: str | None, now: datetime) -> View:
     row = _changeable(tx, person, channel_id)
-    member = participant(person) if who is None else _member(tx, office, who)
-    if _join(tx, office, row, member, now):
+    member = participant(person) if who is None else _member(tx, context, who)
+    if _join(tx, context, row, member, now):
         audit.note(
             tx, "CHANNEL_JOINED", person.actor, now, project_id=row.project_id, subject=row.id, member=member.name
         )  # fmt: skip
     return one(tx, person, row.id)
 
 
-def _join(tx: Tx, office: PersonaOffice, row: Any, who: Participant, now: datetime) -> bool:
+def _join(tx: Tx, context: PersonaContext, row: Any, who: Participant, now: datetime) -> bool:
     """Adds a member; spawns the persona's workspace-chat agent if there is none."""
     if who.kind == AGENT:
-        persona = office.personas.personas[who.name]
+        persona = context.personas.personas[who.name]
         who_it_is = rounds.descriptor(row.project_id, persona.name)
         squad.ensure_agent(tx, who_it_is, persona.to_json(), persona.trust, now)
     return rooms.join(tx, row.id, who, now)
 
 
-async def leave(office: Office, person: Person, channel_id: str, who: str | None = None) -> View:
+async def leave(context: DeskContext, person: Person, channel_id: str, who: str | None = None) -> View:
     """Removes a member from a channel: a persona, another person, or the caller; returns the channel.
 
     Raises Unknown, UsageError for a direct conversation and for a non-member, Refused for a viewer.
     """
     require_operator(person, "leave channels")
-    return await office.store.write(_left, person, channel_id, who, office.clock.now())
+    return await context.store.write(_left, person, channel_id, who, context.clock.now())
 
 
 def _left(tx: Tx, person: Person, channel_id: str, who: str | None, now: datetime) -> View:
@@ -157,13 +157,13 @@ def _left(tx: Tx, person: Person, channel_id: str, who: str | None, now: datetim
     return {**shown, "members": kept, "is_member": shown["is_member"] and member != participant(person)}
 
 
-async def archive(office: Office, person: Person, channel_id: str, *, on: bool = True) -> View:
+async def archive(context: DeskContext, person: Person, channel_id: str, *, on: bool = True) -> View:
     """Archives a channel, or with `on` False reopens it; its messages can still be read.
 
     Raises Unknown, UsageError for a direct conversation, Refused for a viewer.
     """
     require_operator(person, "archive channels")
-    return await office.store.write(_archive, person, channel_id, on, office.clock.now())
+    return await context.store.write(_archive, person, channel_id, on, context.clock.now())
 
 
 def _archive(tx: Tx, person: Person, channel_id: str, on: bool, now: datetime) -> View:
@@ -183,18 +183,18 @@ def _changeable(tx: Tx, person: Person, channel_id: str) -> Any:
     return row
 
 
-def _known(office: PersonaOffice, persona: str) -> None:
-    if persona not in office.personas.personas:
-        raise NoPersona(persona, office.personas.personas)
+def _known(context: PersonaContext, persona: str) -> None:
+    if persona not in context.personas.personas:
+        raise NoPersona(persona, context.personas.personas)
 
 
-def _member(tx: Tx, office: PersonaOffice, named: str) -> Participant:
+def _member(tx: Tx, context: PersonaContext, named: str) -> Participant:
     name = named.strip().removeprefix("@")
-    if name in office.personas.personas:
+    if name in context.personas.personas:
         return Participant(AGENT, name)
     try:
         return Participant(PERSON, find_person(tx, name.removeprefix("person:")).id)
     except NotFound as error:
-        there = ", ".join(office.personas.personas)
+        there = ", ".join(context.personas.personas)
         told = f"`{named}` is neither a persona nor a person: there are {there}"
         raise NotFound("member", named, told=told) from error

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from interlock.core.errors import UsageError
+from interlock.desk.context import Person
 from interlock.desk.finding import Unknown
-from interlock.desk.office import Person
 from interlock.desk.views import View, view
 from interlock.policy.audience import PERSON, Participant
 from interlock.store import people, rooms

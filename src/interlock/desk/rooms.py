@@ -11,8 +11,8 @@ from interlock.core.errors import Refused, UsageError
 from interlock.core.ids import new_id
 from interlock.core.text import storable
 from interlock.desk import projects, room_names, visibility
+from interlock.desk.context import DeskContext, Person, require_operator
 from interlock.desk.finding import Unknown
-from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.room_keeping import archive, create, dm, join, leave
 from interlock.desk.room_views import (
     may_see,
@@ -48,7 +48,7 @@ MOST_A_MINUTE = 120
 
 
 async def channels(
-    office: Office, person: Person, *, project: str | None = None, archived: bool = False, most: int | None = None
+    context: DeskContext, person: Person, *, project: str | None = None, archived: bool = False, most: int | None = None
 ) -> list[View]:
     """The channels that a person may read, by name, with their members; direct conversations come last.
 
@@ -58,8 +58,8 @@ async def channels(
     Raises NotFound for a project that is not there.
     """
     if project is not None:
-        await projects.require(office, project)
-    return await office.store.read(_channels, person, project or office.settings.project, archived, most)
+        await projects.require(context, project)
+    return await context.store.read(_channels, person, project or context.settings.project, archived, most)
 
 
 def _channels(tx: Tx, person: Person, project: str, archived: bool, most: int | None) -> list[View]:
@@ -71,16 +71,16 @@ def _channels(tx: Tx, person: Person, project: str, archived: bool, most: int | 
     return [view_of(row, person, inside[row.id], names) for row in seen]
 
 
-async def channel(office: Office, person: Person, channel_id: str) -> View:
+async def channel(context: DeskContext, person: Person, channel_id: str) -> View:
     """One channel, as in `channels`. Raises Unknown if it does not exist, or the person may not see it."""
-    return await office.store.read(one, person, channel_id)
+    return await context.store.read(one, person, channel_id)
 
 
-async def sees_run(office: Office, person: Person, run_id: str) -> bool:
+async def sees_run(context: DeskContext, person: Person, run_id: str) -> bool:
     """Whether a person may read a run's inputs: not if it, or one of its causes, was triggered in a channel that they
     may not read; and viewers not if it is another person's chat.
     """
-    return await office.store.read(_sees_run, person, run_id)
+    return await context.store.read(_sees_run, person, run_id)
 
 
 def _sees_run(tx: Tx, person: Person, run_id: str) -> bool:
@@ -163,7 +163,7 @@ def _edit(tx: Tx, person: Person, message_id: str, text: str, now: datetime) -> 
 
 
 async def history(
-    office: Office,
+    context: DeskContext,
     person: Person,
     channel_id: str,
     *,
@@ -177,7 +177,7 @@ async def history(
     Each is {id, channel_id, parent_id, seq, author_kind, author, name, text, run_id, created_at, edited_at, reactions:
     [{emoji, by}], replies}. Raises Unknown, UsageError for a message that is not of this channel.
     """
-    return await office.store.read(_history, person, channel_id, thread, before, max(1, min(most, MOST_SHOWN + 1)))
+    return await context.store.read(_history, person, channel_id, thread, before, max(1, min(most, MOST_SHOWN + 1)))
 
 
 def _history(
@@ -195,12 +195,12 @@ def _history(
     return messages(tx, rooms.thread(tx, root, most, last))
 
 
-async def turns(office: Office, person: Person, channel_id: str, *, thread: str | None = None) -> list[str]:
+async def turns(context: DeskContext, person: Person, channel_id: str, *, thread: str | None = None) -> list[str]:
     """The personas whose turns are active or pending in a channel or a thread, in order.
 
     Raises Unknown, UsageError for a message that is not of this channel.
     """
-    return await office.store.read(_turns, person, channel_id, thread)
+    return await context.store.read(_turns, person, channel_id, thread)
 
 
 def _turns(tx: Tx, person: Person, channel_id: str, thread: str | None) -> list[str]:
@@ -208,12 +208,12 @@ def _turns(tx: Tx, person: Person, channel_id: str, thread: str | None) -> list[
     return rounds.pending_turns(tx, row.id, root_of(tx, row.id, thread))
 
 
-async def outcomes(office: Office, person: Person, message_id: str) -> list[View]:
+async def outcomes(context: DeskContext, person: Person, message_id: str) -> list[View]:
     """The outcomes of the turns that a message has started so far: {persona, run_id, status, stop_reason, error} each.
 
     Raises Unknown.
     """
-    return await office.store.read(_outcomes, person, message_id)
+    return await context.store.read(_outcomes, person, message_id)
 
 
 def _outcomes(tx: Tx, person: Person, message_id: str) -> list[View]:
@@ -227,14 +227,14 @@ def _outcomes(tx: Tx, person: Person, message_id: str) -> list[View]:
     return found
 
 
-async def react(office: Office, person: Person, message_id: str, emoji: str, *, on: bool = True) -> View:
+async def react(context: DeskContext, person: Person, message_id: str, emoji: str, *, on: bool = True) -> View:
     """Adds this person's reaction to a message, or with `on` False removes it; returns the message.
 
     Raises UsageError for an invalid emoji, Unknown, Refused for a viewer.
     """
     require_operator(person, "react")
     sign = room_names.emoji(emoji)
-    return await office.store.write(_react, person, message_id, sign, on, office.clock.now())
+    return await context.store.write(_react, person, message_id, sign, on, context.clock.now())
 
 
 def _react(tx: Tx, person: Person, message_id: str, emoji: str, on: bool, now: datetime) -> View:
@@ -243,13 +243,13 @@ def _react(tx: Tx, person: Person, message_id: str, emoji: str, on: bool, now: d
     return messages(tx, [row])[0]
 
 
-async def find(office: Office, person: Person, named: str, *, project: str | None = None) -> str:
+async def find(context: DeskContext, person: Person, named: str, *, project: str | None = None) -> str:
     """Resolves a channel by its id, its name with or without `#`, or `@PERSONA`; returns its id.
 
     Raises Unknown.
     """
     wanted = named.strip()
-    for each in await channels(office, person, project=project, archived=True):
+    for each in await channels(context, person, project=project, archived=True):
         name = f"@{each['name']}" if each["kind"] == DM else each["name"]
         if wanted in (each["id"], name) or wanted.removeprefix("#").lower() == name:
             return str(each["id"])

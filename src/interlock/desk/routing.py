@@ -19,7 +19,7 @@ from interlock.core.ids import new_id
 from interlock.core.values import ENDED_RUNS, microusd
 from interlock.desk import conversation, goals, workflows
 from interlock.desk.cards import Card
-from interlock.desk.office import Office, Person, require_operator
+from interlock.desk.context import DeskContext, Person, require_operator
 from interlock.desk.replies import notice
 from interlock.desk.requests import Place
 from interlock.graph.applying import POLICY
@@ -135,12 +135,12 @@ async def route(
     return await _ask_model(runtime, on_its_way, routing.question(text, known))
 
 
-async def is_known(office: Office, idempotency_key: str) -> bool:
+async def is_known(context: DeskContext, idempotency_key: str) -> bool:
     """Whether a text with this key was routed before: then `route` returns its result, and later conversations do not
     matter.
     """
     keys = (f"routed:{idempotency_key}", f"route:{idempotency_key}")
-    return await office.store.read(lambda tx: any(routed_messages.by_key(tx, key) for key in keys))
+    return await context.store.read(lambda tx: any(routed_messages.by_key(tx, key) for key in keys))
 
 
 async def correct(runtime: Runtime, person: Person, persona: str, text: str, *, place: Place, key: str) -> str | None:
@@ -168,9 +168,9 @@ def _last_said(tx: Tx, person_id: str, place: Place, since: datetime) -> str:
     return ""
 
 
-async def outcome(office: Office, route_run_id: str) -> Routed | None:
+async def outcome(context: DeskContext, route_run_id: str) -> Routed | None:
     """The result of routing by a model; None while it is being asked."""
-    return await office.store.read(_outcome, route_run_id)
+    return await context.store.read(_outcome, route_run_id)
 
 
 def _outcome(tx: Tx, route_run_id: str) -> Routed | None:

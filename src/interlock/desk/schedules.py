@@ -16,8 +16,8 @@ from interlock.core.errors import NotFound, UsageError
 from interlock.core.ids import new_id
 from interlock.core.text import visible
 from interlock.desk import projects
+from interlock.desk.context import DeskContext, Person, require_operator
 from interlock.desk.finding import NoPersona
-from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View, dollars, view
 from interlock.store import audit, controls, coordination, firings, people, schedules, squad, traces
 from interlock.store.tx import Tx
@@ -115,28 +115,28 @@ def _add(tx: Tx, person: Person, values: dict[str, Any], times: Times, zone: str
     return _views(tx, [row], lambda _: times, now)[0]
 
 
-async def listing(office: Office, read: Read, *, project: str | None = None) -> list[View]:
+async def listing(context: DeskContext, read: Read, *, project: str | None = None) -> list[View]:
     """All schedules, or those of a project: `next_times` (ISO, in their time zones), `last` firing and outcome.
 
     Raises NotFound for a project that is not there.
     """
     if project is not None:
-        await projects.require(office, project)
-    return await office.store.read(_listing, read, project, office.clock.now())
+        await projects.require(context, project)
+    return await context.store.read(_listing, read, project, context.clock.now())
 
 
 def _listing(tx: Tx, read: Read, project: str | None, now: datetime) -> list[View]:
     return _views(tx, schedules.listing(tx, project), read, now)
 
 
-async def squad_mode(office: Office) -> str:
+async def squad_mode(context: DeskContext) -> str:
     """The squad's mode; unless it is running, due schedules wait."""
-    return str(await office.store.read(controls.mode))
+    return str(await context.store.read(controls.mode))
 
 
-async def remove(office: Office, person: Person, name: str, *, project: str | None = None) -> View:
+async def remove(context: DeskContext, person: Person, name: str, *, project: str | None = None) -> View:
     """Removes a schedule; what it has started continues. Raises NotFound, Refused."""
-    return await _change(office, person, "remove schedules", _remove, name, project)
+    return await _change(context, person, "remove schedules", _remove, name, project)
 
 
 def _remove(tx: Tx, row: Any, person: Person, now: datetime) -> None:
@@ -146,9 +146,9 @@ def _remove(tx: Tx, row: Any, person: Person, now: datetime) -> None:
     _note(tx, "SCHEDULE_REMOVED", person, row, now)
 
 
-async def pause(office: Office, person: Person, name: str, *, project: str | None = None) -> View:
+async def pause(context: DeskContext, person: Person, name: str, *, project: str | None = None) -> View:
     """Pauses a schedule until it is resumed. Raises NotFound, Refused."""
-    return await _change(office, person, "pause schedules", _pause, name, project)
+    return await _change(context, person, "pause schedules", _pause, name, project)
 
 
 def _pause(tx: Tx, row: Any, person: Person, now: datetime) -> None:
@@ -157,7 +157,7 @@ def _pause(tx: Tx, row: Any, person: Person, now: datetime) -> None:
         _note(tx, "SCHEDULE_PAUSED", person, row, now)
 
 
-async def resume(office: Office, person: Person, name: str, read: Read, *, project: str | None = None) -> View:
+async def resume(context: DeskContext, person: Person, name: str, read: Read, *, project: str | None = None) -> View:
     """Resumes a schedule from its next due time on. Raises NotFound, Refused."""
 
     def act(tx: Tx, row: Any, person: Person, now: datetime) -> None:
@@ -165,21 +165,21 @@ async def resume(office: Office, person: Person, name: str, read: Read, *, proje
             schedules.set_state(tx, row.id, "active", None, read(row).after(now), now)
             _note(tx, "SCHEDULE_RESUMED", person, row, now)
 
-    return await _change(office, person, "resume schedules", act, name, project)
+    return await _change(context, person, "resume schedules", act, name, project)
 
 
 Act = Callable[[Tx, Any, Person, datetime], None]
 
 
-async def _change(office: Office, person: Person, what: str, act: Act, name: str, project: str | None) -> View:
+async def _change(context: DeskContext, person: Person, what: str, act: Act, name: str, project: str | None) -> View:
     require_operator(person, what)
 
     def unit(tx: Tx, now: datetime) -> View:
-        row = _find(tx, name, project or office.settings.project)
+        row = _find(tx, name, project or context.settings.project)
         act(tx, row, person, now)
         return view(schedules.schedule(tx, row.id) or row, "id", "name", "project_id", "state", "next_at")
 
-    return await office.store.write(unit, office.clock.now())
+    return await context.store.write(unit, context.clock.now())
 
 
 def _find(tx: Tx, name: str, project: str) -> Any:

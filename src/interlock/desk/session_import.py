@@ -13,7 +13,7 @@ from interlock.agents.session_file import Mask, SessionFile
 from interlock.agents.session_records import FileDescriptor
 from interlock.core.errors import Conflict, NotFound, UsageError
 from interlock.core.values import digest
-from interlock.desk.office import Office, Person, require_operator
+from interlock.desk.context import DeskContext, Person, require_operator
 from interlock.desk.views import View
 from interlock.settings import Settings
 from interlock.store import audit, people, queues, sessions, squad
@@ -23,7 +23,7 @@ from interlock.tools.secrets import Vault
 
 
 async def import_session(
-    office: Office,
+    context: DeskContext,
     person: Person,
     personas: PersonaSet,
     data: bytes,
@@ -47,9 +47,9 @@ async def import_session(
     if persona is None:
         told = f"there is no persona `{wanted.persona}` here, whose session it is: add it first"
         raise NotFound("persona", wanted.persona, told=told)
-    mask = Mask(Vault.of(office.settings))
-    return await office.store.write(
-        _take, person, persona, _clean(found, mask), office.settings, replace, mine, office.clock.now()
+    mask = Mask(Vault.of(context.settings))
+    return await context.store.write(
+        _take, person, persona, _clean(found, mask), context.settings, replace, mine, context.clock.now()
     )  # fmt: skip
 
 

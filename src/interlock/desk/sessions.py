@@ -11,8 +11,8 @@ from interlock.agents.session_file import Mask, line
 from interlock.agents.session_records import FORMAT, VERSION
 from interlock.core.errors import NotFound, UsageError
 from interlock.core.values import digest
+from interlock.desk.context import DeskContext, Person, require_operator
 from interlock.desk.finding import as_id, find
-from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.views import View
 from interlock.llm.messages import ModelRef
 from interlock.store import audit, queues, sessions, squad
@@ -21,7 +21,7 @@ from interlock.store.tx import Tx
 from interlock.tools.secrets import Vault
 
 
-async def reset(office: Office, person: Person, agent: str, *, project: str | None = None) -> View:
+async def reset(context: DeskContext, person: Person, agent: str, *, project: str | None = None) -> View:
     """Resets sessions: {persona, agents: [{agent_id, marker, pending, running}]}.
 
     `agent` is the id of an agent, or a persona: then this person's chats with it are reset. Ids are kept, pending
@@ -30,8 +30,8 @@ async def reset(office: Office, person: Person, agent: str, *, project: str | No
     Raises Refused for a viewer, NotFound.
     """
     require_operator(person, "begin a conversation anew")
-    where = project or office.settings.project
-    return await office.store.write(_reset, person, where, agent, office.clock.now())
+    where = project or context.settings.project
+    return await context.store.write(_reset, person, where, agent, context.clock.now())
 
 
 def _reset(tx: Tx, person: Person, project_id: str, named: str, now: datetime) -> View:
@@ -70,14 +70,16 @@ def _meant(tx: Tx, project_id: str, person: Person, named: str) -> list[Any]:
     return [agent]
 
 
-async def export(office: Office, person: Person, agent: str, *, project: str | None = None) -> list[str]:
+async def export(context: DeskContext, person: Person, agent: str, *, project: str | None = None) -> list[str]:
     """The current session as lines of JSON: a header, then its ended runs; secrets are masked.
 
     Raises Refused for a viewer, NotFound, UsageError for an ambiguous name.
     """
     require_operator(person, "export a conversation")
-    where = project or office.settings.project
-    return await office.store.write(_export, person, where, agent, Mask(Vault.of(office.settings)), office.clock.now())
+    where = project or context.settings.project
+    return await context.store.write(
+        _export, person, where, agent, Mask(Vault.of(context.settings)), context.clock.now()
+    )
 
 
 def _export(tx: Tx, person: Person, project_id: str, named: str, mask: Mask, now: datetime) -> list[str]:

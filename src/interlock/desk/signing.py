@@ -13,9 +13,9 @@ from interlock.core.values import digest
 from interlock.desk import emergency, grants, visibility
 from interlock.desk.accounts import open_today
 from interlock.desk.call_summaries import deed
+from interlock.desk.context import DeskContext, Person
 from interlock.desk.finding import find, one_of_states
 from interlock.desk.grants import GrantRequest
-from interlock.desk.office import Office, Person
 from interlock.desk.views import View, dollars, view
 from interlock.store import approval_queue
 from interlock.store import approvals as approval_store
@@ -36,7 +36,7 @@ _PRIVATE = ("definition", "votes", "consensus")
 
 
 async def approvals(
-    office: Office,
+    context: DeskContext,
     *,
     status: str | None = "pending",
     mission: str | None = None,
@@ -53,34 +53,34 @@ async def approvals(
     Raises Unknown for an unknown mission or question, UsageError for an unknown status.
     """
     state = one_of_states(status, approval_store.STATUSES)
-    return await office.store.read(_queue, state, mission, project, limit, after, reader)
+    return await context.store.read(_queue, state, mission, project, limit, after, reader)
 
 
-async def approval(office: Office, ident: str, *, reader: Person | None = None) -> View:
+async def approval(context: DeskContext, ident: str, *, reader: Person | None = None) -> View:
     """One question as a card, as in `approvals`.
 
     Raises Unknown.
     """
-    return await office.store.read(_one, ident, reader)
+    return await context.store.read(_one, ident, reader)
 
 
-async def of_run(office: Office, run_id: str) -> list[str]:
+async def of_run(context: DeskContext, run_id: str) -> list[str]:
     """The ids of a run's open questions, in order."""
-    rows = await office.store.read(approval_store.of_run, run_id)
+    rows = await context.store.read(approval_store.of_run, run_id)
     return [row.id for row in rows if row.status == "pending"]
 
 
-async def waiting(office: Office) -> int:
+async def waiting(context: DeskContext) -> int:
     """How many questions wait for a person."""
-    return await office.store.read(approval_queue.waiting)
+    return await context.store.read(approval_queue.waiting)
 
 
-async def alike(office: Office, ident: str) -> list[View]:
+async def alike(context: DeskContext, ident: str) -> list[View]:
     """The open questions that can be answered together with this one, which comes first; then the others, oldest first.
 
     Raises Unknown, and AlreadyAnswered if this one is no longer open.
     """
-    return await office.store.read(_open_alike, ident)
+    return await context.store.read(_open_alike, ident)
 
 
 def _queue(
@@ -148,7 +148,7 @@ def card_of(row: Any) -> View:
 
 
 async def approve(
-    office: Office,
+    context: DeskContext,
     person: Person,
     ident: str,
     *,
@@ -170,9 +170,9 @@ async def approve(
     """
     ident, found = _seen(ident, mark)
     words, wanted = _words(note), None if grant is None else GrantRequest.of(grant, narrow=narrow)
-    judge = None if args is None else _judge_of(office)
+    judge = None if args is None else _judge_of(context)
     reply = _Reply(person, "approve", words, args=args, judge=judge, grant=wanted, mark=found)
-    return await office.store.write(_answer, office, ident, reply, office.clock.now())
+    return await context.store.write(_answer, context, ident, reply, context.clock.now())
 
 
 def _seen(ident: str, mark: str | None) -> tuple[str, str | None]:
@@ -181,28 +181,28 @@ def _seen(ident: str, mark: str | None) -> tuple[str, str | None]:
     return whole, mark or (f"{approval_store.EDITED}{found}" if found else None)
 
 
-def _judge_of(office: Office) -> "Judge":
+def _judge_of(context: DeskContext) -> "Judge":
     """The judge of edited calls; imported lazily, since most callers do not need the policy engine."""
     from interlock.desk.edited_calls import Judge
 
-    return Judge(office.policy, office.settings.approvals.people_for_red)
+    return Judge(context.policy, context.settings.approvals.people_for_red)
 
 
-async def deny(office: Office, person: Person, ident: str, *, reason: str) -> View:
+async def deny(context: DeskContext, person: Person, ident: str, *, reason: str) -> View:
     """Denies a question; the agent is told the reason. Returns the card afterwards.
 
     Raises Unknown, AlreadyAnswered, Refused, and UsageError without a reason.
     """
     reply = _Reply(person, "deny", _reason(reason))
-    return await office.store.write(_answer, office, ident, reply, office.clock.now())
+    return await context.store.write(_answer, context, ident, reply, context.clock.now())
 
 
-async def batch_ids(office: Office, ident: str, mark: str) -> list[str]:
+async def batch_ids(context: DeskContext, ident: str, mark: str) -> list[str]:
     """The ids of the questions that were shown as the batch with this mark, if all of them are still open.
 
     Raises Unknown, and Conflict if one of them has been answered since.
     """
-    found = [card["id"] for card in await office.store.read(_alike, ident)]
+    found = [card["id"] for card in await context.store.read(_alike, ident)]
     count = int(mark.partition("-")[0]) if mark.partition("-")[0].isdecimal() else 0
     shown = found[:count]
     if not shown or mark_of(shown) != mark:
@@ -218,7 +218,7 @@ def mark_of(shown: Sequence[str]) -> str:
 
 
 async def approve_alike(
-    office: Office, person: Person, shown: Sequence[str], *, note: str | None = None
+    context: DeskContext, person: Person, shown: Sequence[str], *, note: str | None = None
 ) -> list[View]:  # fmt: skip
     """Approves exactly the questions whose ids were `shown`, each by itself; returns the cards afterwards.
 
@@ -226,27 +226,27 @@ async def approve_alike(
 
     Raises Unknown, and UsageError if they are not alike.
     """
-    return await _answer_all(office, shown, _Reply(person, "approve", _words(note)))
+    return await _answer_all(context, shown, _Reply(person, "approve", _words(note)))
 
 
-async def deny_alike(office: Office, person: Person, shown: Sequence[str], *, reason: str) -> list[View]:
+async def deny_alike(context: DeskContext, person: Person, shown: Sequence[str], *, reason: str) -> list[View]:
     """Denies exactly the questions whose ids were `shown`, each by itself; returns cards as `approve_alike` does.
 
     Raises Unknown, and UsageError without a reason, or if they are not alike.
     """
-    return await _answer_all(office, shown, _Reply(person, "deny", _reason(reason)))
+    return await _answer_all(context, shown, _Reply(person, "deny", _reason(reason)))
 
 
-async def _answer_all(office: Office, shown: Sequence[str], reply: "_Reply") -> list[View]:
+async def _answer_all(context: DeskContext, shown: Sequence[str], reply: "_Reply") -> list[View]:
     cards = []
-    await office.store.read(_check_alike, shown)
+    await context.store.read(_check_alike, shown)
     for ident in shown:
         try:
-            cards.append(await office.store.write(_answer, office, ident, reply, office.clock.now()))
+            cards.append(await context.store.write(_answer, context, ident, reply, context.clock.now()))
         except StoreError:
             raise
         except InterlockError as error:
-            card = await office.store.read(_one, ident)
+            card = await context.store.read(_one, ident)
             cards.append({**card, "still_needed": 0, "failed": str(error)})
     return cards
 
@@ -285,7 +285,7 @@ class _Reply:
     mark: str | None = None
 
 
-def _answer(tx: Tx, office: Office, ident: str, reply: _Reply, now: datetime) -> View:
+def _answer(tx: Tx, context: DeskContext, ident: str, reply: _Reply, now: datetime) -> View:
     approval_id = find(tx, "approval", ident)
     row: Any = approval_store.approval(tx, approval_id)
     person, judge, args = reply.person, reply.judge, reply.args
@@ -304,7 +304,7 @@ def _answer(tx: Tx, office: Office, ident: str, reply: _Reply, now: datetime) ->
     if reply.grant is not None and is_open:
         grants.check(row, reply.grant, given.edit)
     if row.kind == "BUDGET" and is_open:
-        open_today(tx, office, row.project_id, now)
+        open_today(tx, context, row.project_id, now)
     answered = approval_store.answer(tx, given, now)
     granted = None
     if reply.grant is not None and not answered.asks_anew:

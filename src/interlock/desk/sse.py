@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from interlock.core.errors import InterlockError
 from interlock.core.events import Event
+from interlock.desk.context import is_outage, outage_message
 from interlock.desk.conversation import Reply
-from interlock.desk.office import is_outage, outage_message
 from interlock.desk.readers import QueuedEvent
 
 _log = logging.getLogger(__name__)

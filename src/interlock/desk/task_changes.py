@@ -12,8 +12,8 @@ from interlock.core.errors import Conflict, Refused, UsageError
 from interlock.core.ids import new_id
 from interlock.core.text import storable
 from interlock.desk import controls, executing
+from interlock.desk.context import DeskContext, Person, require_operator
 from interlock.desk.finding import find, one_of_states
-from interlock.desk.office import Office, Person, require_operator
 from interlock.desk.personas import persona_named
 from interlock.desk.views import View, view
 from interlock.policy.secrets import scrub
@@ -49,7 +49,7 @@ class TaskMove:
     """The persona of the new agent, for a reassignment."""
 
 
-async def comment(office: Office, person: Person, ident: str, text: str) -> View:
+async def comment(context: DeskContext, person: Person, ident: str, text: str) -> View:
     """Adds a comment to the thread of a task or mission, and notifies whoever it mentions: {id, task_id}.
 
     Agents are told it when their next run for the task begins; of a mission, its coordinator at its next event, and
@@ -58,11 +58,11 @@ async def comment(office: Office, person: Person, ident: str, text: str) -> View
     Raises Unknown, Refused for a viewer, UsageError for an empty or too long text.
     """
     require_operator(person, "comment on tasks")
-    return await office.store.write(_comment, person, ident, _words(text, "the comment"), office.clock.now())
+    return await context.store.write(_comment, person, ident, _words(text, "the comment"), context.clock.now())
 
 
 async def transition(
-    office: Office, person: Person, ident: str, to: str, *, reason: str, key: str | None = None,
+    context: DeskContext, person: Person, ident: str, to: str, *, reason: str, key: str | None = None,
     wait_s: float = executing.PROOF_S,
 ) -> View:  # fmt: skip
     """Changes a task's state: {id, transition_id, from, to, reason, changed, status, runs}; row B3.
@@ -73,41 +73,41 @@ async def transition(
     Raises Unknown, Refused, UsageError, and Conflict if somebody else changed the task first.
     """
     require_operator(person, "move tasks")
-    wanted = _wanted(office, person, ident, one_of_states(to, STATES), reason, key)
-    return await _done(office, wanted, wait_s)
+    wanted = _wanted(context, person, ident, one_of_states(to, STATES), reason, key)
+    return await _done(context, wanted, wait_s)
 
 
-async def retry(office: Office, person: Person, ident: str, *, reason: str = "") -> View:
+async def retry(context: DeskContext, person: Person, ident: str, *, reason: str = "") -> View:
     """Lets a blocked task go on from where it was; as `transition`. What was asked about it needs no answer then.
 
     Raises Unknown, Refused, and UsageError for a task that is not blocked.
     """
     require_operator(person, "retry tasks")
     words = reason.strip() or f"{person.name} lets it be tried again"
-    return await _done(office, _wanted(office, person, ident, None, words, None), executing.PROOF_S)
+    return await _done(context, _wanted(context, person, ident, None, words, None), executing.PROOF_S)
 
 
 async def reassign(
-    office: Office, person: Person, ident: str, persona: str | None = None, *, reason: str = ""
+    context: DeskContext, person: Person, ident: str, persona: str | None = None, *, reason: str = ""
 ) -> View:  # fmt: skip
     """Gives a task to a new agent, of the same persona or of another that takes its type; as `transition`.
 
     Raises Unknown, Refused, and UsageError for an unknown persona.
     """
     require_operator(person, "reassign tasks")
-    found = await office.store.read(_worker, ident)
-    chosen = await asyncio.to_thread(persona_named, office, persona or found)
+    found = await context.store.read(_worker, ident)
+    chosen = await asyncio.to_thread(persona_named, context, persona or found)
     words = reason.strip() or f"{person.name} gives it to another agent of {chosen.name}"
-    wanted = _wanted(office, person, ident, str(TaskState.ASSIGNED), words, None)
-    return await _done(office, replace(wanted, persona=chosen), executing.PROOF_S)
+    wanted = _wanted(context, person, ident, str(TaskState.ASSIGNED), words, None)
+    return await _done(context, replace(wanted, persona=chosen), executing.PROOF_S)
 
 
-def _wanted(office: Office, person: Person, ident: str, to: str | None, reason: str, key: str | None) -> TaskMove:
-    now = office.clock.now()
+def _wanted(context: DeskContext, person: Person, ident: str, to: str | None, reason: str, key: str | None) -> TaskMove:
+    now = context.clock.now()
     return TaskMove(
         person=person, ident=ident, to=TaskState(to) if to else None, reason=_words(reason, "the reason"), now=now,
         key=f"hand:{person.id}:{key}" if key else new_id("mov"),
-        escalate_at=now + timedelta(seconds=office.settings.times.blocked_escalation_s),
+        escalate_at=now + timedelta(seconds=context.settings.times.blocked_escalation_s),
     )  # fmt: skip
 
 
@@ -118,20 +118,20 @@ def _words(text: str, what: str) -> str:
     return words
 
 
-async def _done(office: Office, wanted: TaskMove, wait_s: float) -> View:
-    done = await _tried(office, wanted)
-    return {**done, **await executing.stop_report(office, done["in_flight"], wait_s)} if done["in_flight"] else done
+async def _done(context: DeskContext, wanted: TaskMove, wait_s: float) -> View:
+    done = await _tried(context, wanted)
+    return {**done, **await executing.stop_report(context, done["in_flight"], wait_s)} if done["in_flight"] else done
 
 
-async def _tried(office: Office, wanted: TaskMove) -> View:
+async def _tried(context: DeskContext, wanted: TaskMove) -> View:
     for _ in range(TRIES - 1):
         try:
-            return await office.store.write(_move, wanted)
+            return await context.store.write(_move, wanted)
         except controls.Ended:
             raise
         except Conflict:
             continue
-    return await office.store.write(_move, wanted)
+    return await context.store.write(_move, wanted)
 
 
 def _comment(tx: Tx, person: Person, ident: str, text: str, now: datetime) -> View:

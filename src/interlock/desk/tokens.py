@@ -13,8 +13,8 @@ from interlock.core.errors import Refused, UsageError
 from interlock.core.ids import new_id
 from interlock.core.text import visible
 from interlock.desk import projects
+from interlock.desk.context import ROLES, DeskContext, Person
 from interlock.desk.finding import one_of
-from interlock.desk.office import ROLES, Office, Person
 from interlock.desk.people import find_person, folded_name
 from interlock.desk.views import View, view
 from interlock.store import audit
@@ -31,7 +31,7 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 
 async def create(
-    office: Office,
+    context: DeskContext,
     person: Person,
     name: str,
     *,
@@ -51,11 +51,11 @@ async def create(
     if expires_s is not None and not 0 < expires_s <= LONGEST_S:
         raise UsageError("a token is good for up to 10 years: give less, such as `--expires 30d`")
     if project is not None:
-        await projects.require(office, project)
-    secret, now = PREFIX + secrets.token_urlsafe(BYTES), office.clock.now()
-    made = await office.store.write(
+        await projects.require(context, project)
+    secret, now = PREFIX + secrets.token_urlsafe(BYTES), context.clock.now()
+    made = await context.store.write(
         _create, person, _name(name), _role(role), project, who, digest_of(secret), now,
-        now + timedelta(seconds=expires_s) if expires_s is not None else None, new_id("tok"), office.settings.project,
+        now + timedelta(seconds=expires_s) if expires_s is not None else None, new_id("tok"), context.settings.project,
     )  # fmt: skip
     return {**made, "token": secret}
 
@@ -80,19 +80,19 @@ def _create(
     return _shown(store.one(tx, ident), now)
 
 
-async def tokens(office: Office, person: Person) -> list[View]:
+async def tokens(context: DeskContext, person: Person) -> list[View]:
     """The tokens of a person, or of everybody for an admin; without the secrets."""
-    now = office.clock.now()
-    rows = await office.store.read(store.tokens)
+    now = context.clock.now()
+    rows = await context.store.read(store.tokens)
     return [_shown(row, now) for row in rows if person.role == "admin" or row.person_id == person.id]
 
 
-async def revoke(office: Office, person: Person, ident: str) -> View:
+async def revoke(context: DeskContext, person: Person, ident: str) -> View:
     """Revokes a token, within two seconds everywhere; its open connections are closed.
 
     Raises NotFound, and Refused for somebody else's unless an admin does it.
     """
-    return await office.store.write(_revoke, person, ident, office.clock.now(), office.settings.project)
+    return await context.store.write(_revoke, person, ident, context.clock.now(), context.settings.project)
 
 
 def _revoke(tx: Tx, actor: Person, ident: str, now: datetime, at_home: str) -> View:
@@ -106,9 +106,9 @@ def _revoke(tx: Tx, actor: Person, ident: str, now: datetime, at_home: str) -> V
     return _shown(store.one(tx, ident), now)
 
 
-async def are_there(office: Office) -> bool:
+async def are_there(context: DeskContext) -> bool:
     """Whether there are any tokens."""
-    return await office.store.read(store.has_any)
+    return await context.store.read(store.has_any)
 
 
 def digest_of(token: str) -> str:

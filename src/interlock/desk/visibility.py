@@ -6,7 +6,7 @@ Who may read a channel is decided in `room_views`; operators may read everything
 from collections.abc import Iterable
 from typing import Any
 
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.desk.room_views import may_see
 from interlock.desk.views import View
 from interlock.store import approval_queue, rooms

@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec
 
 from interlock.core.complaint import Complaint
 from interlock.desk.cards import Card
-from interlock.desk.office import Office
+from interlock.desk.context import DeskContext
 from interlock.integrations import undelivered
 from interlock.integrations.contract import DeliveryUnknown, Later, Message, Sender, Undeliverable
 from interlock.policy.secrets import scrub
@@ -22,7 +22,7 @@ from interlock.store.errors import StoreError
 from interlock.store.tx import Tx
 
 P = ParamSpec("P")
-Draw = Callable[[Office, str], Awaitable[Card | None]]
+Draw = Callable[[DeskContext, str], Awaitable[Card | None]]
 """What a subject looks like now; None if there is nothing to be said of it."""
 MOST_ATTEMPTS = 12
 BASE_S = 1.0
@@ -51,8 +51,8 @@ class Attempts:
     would do no harm; and a process that is no longer `in_charge` sends nothing.
     """
 
-    def __init__(self, office: Office, sender: Sender, draw: Draw, in_charge: Callable[[], bool]) -> None:
-        self.office, self.sender, self._draw, self._in_charge = office, sender, draw, in_charge
+    def __init__(self, context: DeskContext, sender: Sender, draw: Draw, in_charge: Callable[[], bool]) -> None:
+        self.context, self.sender, self._draw, self._in_charge = context, sender, draw, in_charge
 
     async def make(self, row: Any, holder: str, *, is_open: bool) -> None:
         """Delivers a claimed message; if an earlier attempt `is_open`, first determines its outcome."""
@@ -78,7 +78,7 @@ class Attempts:
         except Later as error:
             await self._failed(row, holder, str(error), error.seconds)
             if error.needs_person:
-                await self._record(undelivered.alert_unavailable, row, _line(str(error)), self.office.clock.now())
+                await self._record(undelivered.alert_unavailable, row, _line(str(error)), self.context.clock.now())
         except Undeliverable as error:
             await self._bury(row, holder, str(error))
         except Exception as error:  # noqa: BLE001 (whatever a surface raises, the message may be there)
@@ -89,7 +89,7 @@ class Attempts:
     async def _message(self, row: Any) -> Message | None:
         card = None
         if row.subject is not None:
-            card = await self._draw(self.office, row.subject)
+            card = await self._draw(self.context, row.subject)
             if card is None:
                 return None
         elif "card" in row.payload:
@@ -131,7 +131,7 @@ class Attempts:
             await self._look(row._replace(error=why), holder, message)
 
     async def _delivered(self, row: Any, holder: str, revision: int, ref: str | None) -> None:
-        now = self.office.clock.now()
+        now = self.context.clock.now()
         rest = now + timedelta(seconds=EDIT_EVERY_S) if row.kind == "mission" else None
         await self._record(record_delivery, row, holder, revision, ref, now, rest_until=rest)
 
@@ -141,7 +141,7 @@ class Attempts:
             await self._bury(row, holder, why)
             return
         wait_s = self._backoff(row) if seconds is None else min(max(seconds, 0.0), LONGEST_HOLD_S)
-        due_at = self.office.clock.now() + timedelta(seconds=wait_s)
+        due_at = self.context.clock.now() + timedelta(seconds=wait_s)
         await self._record(dispatch.put_off, row.id, holder, due_at, _line(why), holds_channel=seconds is not None)
 
     async def _doubt(self, row: Any, holder: str, why: str, seconds: float | None) -> None:
@@ -149,7 +149,7 @@ class Attempts:
             await self._bury(row, holder, f"{why}: it may or may not have arrived", uncertain=True)
             return
         wait_s = self._backoff(row) if seconds is None else min(max(seconds, 0.0), LONGEST_HOLD_S)
-        due_at = self.office.clock.now() + timedelta(seconds=wait_s)
+        due_at = self.context.clock.now() + timedelta(seconds=wait_s)
         await self._record(dispatch.doubt, row.id, holder, due_at, _line(why))
 
     async def _record(self, unit: Callable[Concatenate[Tx, P], None], *args: P.args, **kwargs: P.kwargs) -> None:
@@ -160,7 +160,7 @@ class Attempts:
         complaint = Complaint(_log)
         while True:
             try:
-                return await self.office.store.write(unit, *args, **kwargs)
+                return await self.context.store.write(unit, *args, **kwargs)
             except StoreError as error:
                 complaint.say("what came of a message cannot be recorded yet: %s", error)
                 await asyncio.sleep(STORE_RETRY_S)
@@ -169,7 +169,7 @@ class Attempts:
         return backoff_s(row.attempts, jitter=random.random())
 
     async def _bury(self, row: Any, holder: str, why: str, *, uncertain: bool = False) -> None:
-        now = self.office.clock.now()
+        now = self.context.clock.now()
         await self._record(give_up, row, holder, _line(why), now, uncertain=uncertain)
 
 

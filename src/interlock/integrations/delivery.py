@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from interlock.core.complaint import Complaint
-from interlock.desk.office import Office
+from interlock.desk.context import DeskContext
 from interlock.integrations.attempts import Attempts, Draw
 from interlock.integrations.contract import Sender
 from interlock.scheduler.leadership import RENEW_S, Leadership
@@ -43,13 +43,13 @@ class Deliverer:
 
     def __init__(
         self,
-        office: Office,
+        context: DeskContext,
         senders: Sequence[Sender],
         leadership_factory: Callable[[str], Leadership],
         *,
         draw: Draw,
     ) -> None:
-        self._posts = [Post(office, sender, leadership_factory(duty(sender.surface)), draw) for sender in senders]
+        self._posts = [Post(context, sender, leadership_factory(duty(sender.surface)), draw) for sender in senders]
 
     async def run(self) -> None:
         """Delivers until cancelled."""
@@ -61,10 +61,10 @@ class Deliverer:
 class Post:
     """Delivers the outbox of one surface."""
 
-    def __init__(self, office: Office, sender: Sender, leadership: Leadership, draw: Draw) -> None:
-        self.office, self.sender, self.leadership = office, sender, leadership
-        self._attempts = Attempts(office, sender, draw, lambda: leadership.leads)
-        self._news = office.store.listener()
+    def __init__(self, context: DeskContext, sender: Sender, leadership: Leadership, draw: Draw) -> None:
+        self.context, self.sender, self.leadership = context, sender, leadership
+        self._attempts = Attempts(context, sender, draw, lambda: leadership.leads)
+        self._news = context.store.listener()
         self._open: dict[asyncio.Task[None], int] = {}
         self._held_at: float | None = None
         self._stop = asyncio.Event()
@@ -123,22 +123,22 @@ class Post:
         await self._rest(GATHER_S)
 
     async def _leads(self) -> bool:
-        now = self.office.clock.monotonic()
+        now = self.context.clock.monotonic()
         if self._held_at is None or now - self._held_at >= RENEW_S or not self.leadership.leads:
             self._held_at = now if await self.leadership.hold() else None
         return self.leadership.leads
 
     async def _start_what_is_due(self) -> int:
         """Starts attempts at due messages, up to the limit of concurrent ones; returns how many."""
-        office, surface, room = self.office, self.sender.surface, AT_ONCE - len(self._open)
+        context, surface, room = self.context, self.sender.surface, AT_ONCE - len(self._open)
         if room <= 0:
             return 0
-        now, underway = office.clock.now(), frozenset(self._open.values())
-        is_open, is_due = await office.store.read(_look, surface, self.holder, now, underway)
+        now, underway = context.clock.now(), frozenset(self._open.values())
+        is_open, is_due = await context.store.read(_look, surface, self.holder, now, underway)
         self._is_quiet = not is_open
         if not is_due:
             return 0
-        rows = await office.store.write(_take, surface, self.leadership.fence, now, room, underway)
+        rows = await context.store.write(_take, surface, self.leadership.fence, now, room, underway)
         for row, is_open in rows:
             attempt = self._attempts.make(row, self.holder, is_open=is_open)
             task = asyncio.create_task(attempt, name=f"message {row.id}")

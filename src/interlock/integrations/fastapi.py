@@ -14,7 +14,7 @@ from interlock.agents.context import Runtime
 from interlock.core.errors import InterlockError, NotFound, Refused, UsageError
 from interlock.desk import controls, conversation, guests, sse
 from interlock.desk.answering import Answers, stream_reply
-from interlock.desk.office import Person, is_outage, outage_message
+from interlock.desk.context import Person, is_outage, outage_message
 
 _log = logging.getLogger(__name__)
 

@@ -37,7 +37,7 @@ _log = logging.getLogger("interlock.audit")
 
 
 class SealingContext(Protocol):
-    """The dependencies of sealing; a `Runtime` is one, and so is the desk's `Office`."""
+    """The dependencies of sealing; a `Runtime` is one, and so is the desk's `DeskContext`."""
 
     @property
     def settings(self) -> Settings: ...

@@ -10,8 +10,8 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from interlock.core.errors import ConfigError, Conflict, InterlockError, NotFound, Refused, UsageError
+from interlock.desk.context import is_outage, outage_message
 from interlock.desk.gate import NotKnown, TooMany
-from interlock.desk.office import is_outage, outage_message
 from interlock.desk.task_changes import TransitionRefused
 
 _STATUS: tuple[tuple[type[InterlockError], int], ...] = (

@@ -9,7 +9,7 @@ from typing import Any
 
 from interlock.core.clock import Clock
 from interlock.desk.cards import Card
-from interlock.desk.office import Office
+from interlock.desk.context import DeskContext
 from interlock.integrations.contract import Message, Sender
 from interlock.integrations.delivery import Deliverer
 from interlock.policy.rules import Policy
@@ -91,7 +91,7 @@ class Desk:
     looks: dict[str, Card | None] = field(default_factory=dict)
     policy: Policy = field(default_factory=Policy.builtin)
 
-    async def draw(self, office: Office, subject: str) -> Card | None:
+    async def draw(self, context: DeskContext, subject: str) -> Card | None:
         """The card set by the test; otherwise a card with the subject as its title."""
         return self.looks.get(subject, Card(title=subject))
 

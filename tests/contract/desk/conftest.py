@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from interlock import Interlock
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from tests.contract.desk.front import Front, opened
 
 

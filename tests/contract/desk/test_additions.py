@@ -11,8 +11,8 @@ from interlock import Interlock
 from interlock.core.errors import Conflict, NotFound, Refused, UsageError
 from interlock.desk import controls, listings, signing
 from interlock.desk.additions import Addition, add
+from interlock.desk.context import Person
 from interlock.desk.details import deliverable, task
-from interlock.desk.office import Person
 from interlock.desk.progress import Standing
 from interlock.graph.loading import load
 from interlock.graph.view import MissionView

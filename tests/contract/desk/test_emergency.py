@@ -8,7 +8,7 @@ import pytest
 from interlock import Interlock
 from interlock.core.errors import Conflict, NotFound, Refused, UsageError
 from interlock.desk import emergency, listings, signing
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.desk.progress import Progress, Standing, progress
 from interlock.store import audit
 from interlock.store.schema import Alert
@@ -33,13 +33,13 @@ async def finished(box: Interlock, mission_id: str) -> Progress:
 
 
 async def test_changes_are_told_once_each_with_who_and_why(box: Interlock) -> None:
-    office, ada = box.runtime, box.person
+    context, ada = box.runtime, box.person
     done = [
-        await emergency.pause(office, ada, reason="too many  mails"),
-        await emergency.pause(office, ada),
-        await emergency.stop(office, ada),
-        await emergency.resume(office, ada),
-        await emergency.resume(office, ada),
+        await emergency.pause(context, ada, reason="too many  mails"),
+        await emergency.pause(context, ada),
+        await emergency.stop(context, ada),
+        await emergency.resume(context, ada),
+        await emergency.resume(context, ada),
     ]
     assert [(view["before"], view["mode"], view["changed"]) for view in done] == [
         ("running", "paused", True),
@@ -67,10 +67,10 @@ async def test_open_alert_is_the_last_change(box: Interlock) -> None:
 
 
 async def test_second_quarantine_is_told_however_many_alerts_nobody_has_seen(box: Interlock) -> None:
-    office, ada = box.runtime, box.person
+    context, ada = box.runtime, box.person
 
     def fill(tx: Tx) -> None:
-        now = office.clock.now()
+        now = context.clock.now()
         rows = [
             {
                 "id": f"alt_{n}", "project_id": "default", "severity": "info", "kind": "X", "text": "x",
@@ -80,13 +80,13 @@ async def test_second_quarantine_is_told_however_many_alerts_nobody_has_seen(box
         ]  # fmt: skip
         tx.add_many(Alert, rows)
 
-    await emergency.quarantine(office, ada, "coder")
-    await emergency.pause(office, ada)
-    await office.store.write(fill)
-    await emergency.release(office, ada, "coder")
-    await emergency.resume(office, ada)
-    await emergency.quarantine(office, ada, "coder")
-    every = await office.store.read(audit.alerts, open_only=False, most=2_000)
+    await emergency.quarantine(context, ada, "coder")
+    await emergency.pause(context, ada)
+    await context.store.write(fill)
+    await emergency.release(context, ada, "coder")
+    await emergency.resume(context, ada)
+    await emergency.quarantine(context, ada, "coder")
+    every = await context.store.read(audit.alerts, open_only=False, most=2_000)
     assert [alert.acked_at is None for alert in every if alert.dedup_key.startswith("quarantine:")] == [True, False]
     assert [alert.severity for alert in every if alert.kind == "CONTROL" and alert.acked_at is None] == ["info"]
 
@@ -99,13 +99,13 @@ async def test_nothing_but_resume_makes_a_stop_less_strict(box: Interlock, softe
 
 
 async def test_of_two_who_act_at_once_the_more_careful_is_heeded(box: Interlock) -> None:
-    office, ada = box.runtime, box.person
-    await asyncio.gather(emergency.drain(office, ada), emergency.stop(office, ada), emergency.pause(office, ada))
-    assert (await listings.status(office))["squad"]["mode"] == "stopped"
+    context, ada = box.runtime, box.person
+    await asyncio.gather(emergency.drain(context, ada), emergency.stop(context, ada), emergency.pause(context, ada))
+    assert (await listings.status(context))["squad"]["mode"] == "stopped"
 
 
-class SlowOffice:
-    """An office of a process that is slow to write: what it has decided by is old by then."""
+class SlowContext:
+    """A context of a process that is slow to write: what it has decided by is old by then."""
 
     def __init__(self, box: Interlock) -> None:
         self.settings, self.clock, self.policy = box.runtime.settings, box.runtime.clock, box.runtime.policy
@@ -121,17 +121,17 @@ class SlowOffice:
 
 
 async def test_stop_that_is_said_while_a_resume_waits_is_heeded(box: Interlock) -> None:
-    office, ada, slow = box.runtime, box.person, SlowOffice(box)
-    await emergency.stop(office, ada)
+    context, ada, slow = box.runtime, box.person, SlowContext(box)
+    await emergency.stop(context, ada)
     resuming = asyncio.create_task(emergency.resume(slow, ada))
     await slow.has_come.wait()
-    again = await emergency.stop(office, ada)
+    again = await emergency.stop(context, ada)
     slow.may_go.set()
     with pytest.raises(Conflict, match="since you said `resume`"):
         await resuming
     assert (again["mode"], again["changed"]) == ("stopped", False)
-    assert (await listings.status(office))["squad"]["mode"] == "stopped"
-    assert (await emergency.resume(office, ada))["mode"] == "running"
+    assert (await listings.status(context))["squad"]["mode"] == "stopped"
+    assert (await emergency.resume(context, ada))["mode"] == "running"
 
 
 async def test_status_says_what_the_squad_may_do_and_who_is_set_apart(box: Interlock) -> None:
@@ -234,25 +234,25 @@ async def test_a_coordinator_set_apart_in_the_middle_goes_on_at_release(box: Int
 
 
 async def test_paused_member_is_given_nothing_until_it_is_resumed(box: Interlock, viewer: Person) -> None:
-    office, ada = box.runtime, box.person
+    context, ada = box.runtime, box.person
     first = await box.chat("research", "one")
     assert first.stop_reason == "end_turn"
-    paused = await emergency.pause_agent(office, ada, "research", reason="look first")
-    again = await emergency.pause_agent(office, ada, "research")
+    paused = await emergency.pause_agent(context, ada, "research", reason="look first")
+    again = await emergency.pause_agent(context, ada, "research")
     assert [(view["state"], view["changed"]) for view in (paused, again)] == [("PAUSED", True), ("PAUSED", False)]
-    (shown,) = [each for each in await listings.agents(office) if each["persona"] == "research"]
+    (shown,) = [each for each in await listings.agents(context) if each["persona"] == "research"]
     assert shown["state_reason"] == f"{ada.name} paused it: look first"
     handle = await box.post("research", "two")
     assert (await box.chat("finance", "three")).stop_reason == "end_turn"
     assert await handle.status() == "created"
-    resumed = await emergency.resume_agent(office, ada, "research")
+    resumed = await emergency.resume_agent(context, ada, "research")
     assert (resumed["state"], resumed["changed"]) == ("ACTIVE", True)
     assert (await asyncio.wait_for(handle, 30)).stop_reason == "end_turn"
     assert [note["name"] for note in await activities(box, "AGENT_PAUSED")] == [ada.name]
     assert [note["persona"] for note in await activities(box, "AGENT_RESUMED")] == ["research"]
-    await emergency.quarantine(office, ada, "research")
+    await emergency.quarantine(context, ada, "research")
     with pytest.raises(Refused, match="`interlock release research` ends that"):
-        await emergency.resume_agent(office, ada, "research")
+        await emergency.resume_agent(context, ada, "research")
     for act in (emergency.pause_agent, emergency.resume_agent):
         with pytest.raises(Refused, match="is a viewer and may not"):
-            await act(office, viewer, "research")
+            await act(context, viewer, "research")

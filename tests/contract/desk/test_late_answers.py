@@ -58,12 +58,12 @@ async def test_question_of_a_cancelled_run_is_no_longer_asked_whatever_is_tried(
 
 async def test_question_past_its_time_shows_as_expired_before_anything_has_swept_it(box: Interlock) -> None:
     card = await held(box)
-    office = replace(box.runtime, clock=FakeClock(card["expires_at"] + timedelta(seconds=1)))
-    drawn = await asking.approval_card(office, card["id"])
+    context = replace(box.runtime, clock=FakeClock(card["expires_at"] + timedelta(seconds=1)))
+    drawn = await asking.approval_card(context, card["id"])
     assert (drawn.title.startswith("Expired"), drawn.actions) == (True, ())
     for args in (None, {"to": ["x@y.z"], "subject": "s", "body": "b"}):
         with pytest.raises(Conflict, match=f"without an answer: `interlock task {card['task_id']}` shows what waits"):
-            await signing.approve(office, box.person, card["id"], args=args)
+            await signing.approve(context, box.person, card["id"], args=args)
     row: Any = await box.runtime.store.read(approvals.approval, card["id"])
     assert row.status == "pending"
 

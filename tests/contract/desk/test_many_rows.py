@@ -32,7 +32,7 @@ from tests.contract.store.furniture import PROJECT, T0, after, agents, ask
 from tests.contract.store.watching import watched
 
 FEW, MANY = 2, 9
-Office = Any
+DeskContext = Any
 
 
 def persons(tx: Tx, first: int, count: int) -> None:
@@ -85,12 +85,12 @@ def remember(tx: Tx, first: int, count: int) -> None:
         )  # fmt: skip
 
 
-LISTS: dict[str, tuple[Callable[[Tx, int, int], None], Callable[[Office, Any], Awaitable[list[Any]]]]] = {
-    "grants": (give, lambda office, _: grants.grants(office, every=True)),
-    "channels": (settle_rooms, lambda office, person: rooms.channels(office, person, project=PROJECT)),
-    "schedules": (schedule, lambda office, _: schedules.listing(office, stored, project=PROJECT)),
-    "memories": (remember, lambda office, person: memories.search(office, person, project=PROJECT, most=100)),
-    "budget": (spend, lambda office, _: money.budget(office)),
+LISTS: dict[str, tuple[Callable[[Tx, int, int], None], Callable[[DeskContext, Any], Awaitable[list[Any]]]]] = {
+    "grants": (give, lambda context, _: grants.grants(context, every=True)),
+    "channels": (settle_rooms, lambda context, person: rooms.channels(context, person, project=PROJECT)),
+    "schedules": (schedule, lambda context, _: schedules.listing(context, stored, project=PROJECT)),
+    "memories": (remember, lambda context, person: memories.search(context, person, project=PROJECT, most=100)),
+    "budget": (spend, lambda context, _: money.budget(context)),
 }
 
 

@@ -9,8 +9,8 @@ from interlock import Interlock
 from interlock.core.errors import Conflict, NotFound, Refused, UsageError
 from interlock.core.values import SYSTEM, Actor, ActorKind
 from interlock.desk import memories, people, personal
+from interlock.desk.context import Person
 from interlock.desk.finding import Unknown
-from interlock.desk.office import Person
 from interlock.memory import archive, blocks
 from interlock.memory.archive import Note
 from interlock.memory.blocks import Edit, Editor

@@ -10,9 +10,9 @@ import pytest
 from interlock import Interlock
 from interlock.core.errors import Conflict, NotFound, Refused, UsageError
 from interlock.desk import audit, controls, listings, money, signing
+from interlock.desk.context import Person
 from interlock.desk.details import deliverable, task, trace
 from interlock.desk.finding import Unknown
-from interlock.desk.office import Person
 from interlock.desk.progress import Standing, progress
 from interlock.store import traces
 from interlock.store.schema import Run

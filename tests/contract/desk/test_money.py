@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from interlock import Interlock
 from interlock.core.errors import Conflict, InterlockError, Refused, UsageError
 from interlock.desk import details, ledger_views, listings, money
+from interlock.desk.context import Person
 from interlock.desk.finding import Unknown
-from interlock.desk.office import Person
 from interlock.llm.messages import Usage
 from interlock.store import ledger, limits, tasks, traces
 from interlock.store.ledger import ACCOUNTS, LEDGER
@@ -111,17 +111,17 @@ async def test_what_cannot_be_is_refused_in_words(stage: Stage) -> None:
         with pytest.raises(error, match=words):
             await work
 
-    office, ada = stage.runtime, stage.ada
-    await told(Refused, "viewer", money.set_budget(office, viewer, run.id, 1))
-    await told(Unknown, "no account `nobody`", money.raise_budget(office, ada, "nobody", 1))
-    await told(Conflict, r"\$0.0090 spent or set aside already", money.set_budget(office, ada, run.id, 0.001))
-    await told(UsageError, "is not a limit", money.set_budget(office, ada, run.id, float("nan")))
-    await told(UsageError, "less than a millionth|is not an amount", money.raise_budget(office, ada, run.id, 0))
-    await told(UsageError, "name one of them", ledger_views.explain(office, run=run.id, task=run.task_id))
-    await told(UsageError, "no line `x`", ledger_views.explain(office, run=run.id, after="x"))
-    await told(Unknown, "no run `nothing`", ledger_views.explain(office, run="nothing"))
+    context, ada = stage.runtime, stage.ada
+    await told(Refused, "viewer", money.set_budget(context, viewer, run.id, 1))
+    await told(Unknown, "no account `nobody`", money.raise_budget(context, ada, "nobody", 1))
+    await told(Conflict, r"\$0.0090 spent or set aside already", money.set_budget(context, ada, run.id, 0.001))
+    await told(UsageError, "is not a limit", money.set_budget(context, ada, run.id, float("nan")))
+    await told(UsageError, "less than a millionth|is not an amount", money.raise_budget(context, ada, run.id, 0))
+    await told(UsageError, "name one of them", ledger_views.explain(context, run=run.id, task=run.task_id))
+    await told(UsageError, "no line `x`", ledger_views.explain(context, run=run.id, after="x"))
+    await told(Unknown, "no run `nothing`", ledger_views.explain(context, run="nothing"))
     stage.clock.advance(86_400)
-    await told(UsageError, "has no account yet", money.raise_budget(office, ada, "operations", 1))
+    await told(UsageError, "has no account yet", money.raise_budget(context, ada, "operations", 1))
 
 
 async def test_question_about_money_is_answered_by_a_raise(store: CountingStore, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from interlock import Interlock
 from interlock.core.errors import Conflict, NotFound, Refused
 from interlock.desk import outgoing
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.store import audit, conversations, dispatch, outbox
 from interlock.store.tx import Tx
 from tests.contract.store.furniture import PROJECT, T0, ask

@@ -11,7 +11,7 @@ import pytest
 from interlock import Interlock
 from interlock.core.errors import NotFound, Refused, UsageError
 from interlock.desk import people
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.desk.people import LastAdmin, Stranger
 from interlock.desk.views import View
 from interlock.store import audit

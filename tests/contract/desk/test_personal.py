@@ -12,7 +12,7 @@ from interlock import Interlock
 from interlock.core.errors import Refused
 from interlock.core.values import Actor, ActorKind
 from interlock.desk import people, personal
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.desk.people import LastAdmin
 from interlock.store import approvals, audit, conversations, inbox, mailbox, outbox, retention, squad, traces
 from interlock.store.mailbox import Post

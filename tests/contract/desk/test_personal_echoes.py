@@ -7,7 +7,7 @@ from typing import Any
 from interlock import Interlock
 from interlock.core.values import SYSTEM, Actor, ActorKind
 from interlock.desk import emergency, personal, signing
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.oversight import expiry
 from interlock.state_machine.table import BlockKind, TaskState
 from interlock.store import approvals, audit, mailbox, missions, squad, tasks, traces

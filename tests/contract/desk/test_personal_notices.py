@@ -6,7 +6,7 @@ from interlock import Interlock
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind
 from interlock.desk import emergency, money, personal, rooms
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.store import audit, grants, squad, tasks
 from interlock.store.personal import ERASED
 from interlock.store.tx import Tx
@@ -29,19 +29,19 @@ def granted(tx: Tx, ident: str) -> str:
 
 
 async def test_controls_limits_and_grants_of_somebody_stay_without_name_and_words(box: Interlock) -> None:
-    office, store, ident = box.runtime, box.runtime.store, await entered(box)
+    context, store, ident = box.runtime, box.runtime.store, await entered(box)
     ann = Person(id=ident, name=ANN, role="operator", surface="cli")
     task = await store.write(granted, ident)
-    await emergency.pause(office, ann, reason=WHY[0])
-    await emergency.stop(office, ann, reason=WHY[1], wait_s=0)
-    await emergency.resume(office, ann)
+    await emergency.pause(context, ann, reason=WHY[0])
+    await emergency.stop(context, ann, reason=WHY[1], wait_s=0)
+    await emergency.resume(context, ann)
     row: Any = await store.read(tasks.task, task)
-    await emergency.quarantine(office, ann, row.assignee_agent_id, reason=WHY[2], wait_s=0)
-    await money.raise_budget(office, ann, PROJECT, 5, note=WHY[3])
-    await rooms.create(office, box.person, "lab", members=[ANN], project=PROJECT)
+    await emergency.quarantine(context, ann, row.assignee_agent_id, reason=WHY[2], wait_s=0)
+    await money.raise_budget(context, ann, PROJECT, 5, note=WHY[3])
+    await rooms.create(context, box.person, "lab", members=[ANN], project=PROJECT)
     before = await everything(box)
     assert [words for words in (ANN, *WHY) if words not in before] == []
-    done = await personal.erase(office, box.person, SLACK)
+    done = await personal.erase(context, box.person, SLACK)
     after = await everything(box)
     assert [words for words in (ANN, *WHY) if words in after] == []
     told = [alert.text for alert in await store.read(audit.alerts, open_only=False)]
@@ -53,11 +53,11 @@ async def test_controls_limits_and_grants_of_somebody_stay_without_name_and_word
 
 
 async def test_words_of_others_are_left(box: Interlock) -> None:
-    office, store = box.runtime, box.runtime.store
+    context, store = box.runtime, box.runtime.store
     await entered(box)
     await store.write(granted, box.person.id)
-    await emergency.pause(office, box.person, reason=WHY[0])
-    await personal.erase(office, box.person, SLACK)
+    await emergency.pause(context, box.person, reason=WHY[0])
+    await personal.erase(context, box.person, SLACK)
     told = [alert.text for alert in await store.read(audit.alerts, open_only=False)]
     assert any(WHY[0] in text for text in told)
     (grant,) = await store.read(grants.listing, T0, every=True)

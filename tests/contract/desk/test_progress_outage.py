@@ -30,8 +30,8 @@ async def box(tmp_path: Path, migrated_postgres_url: str) -> AsyncIterator[Inter
         yield opened
 
 
-def office(store: Store, clock: FakeClock) -> Any:
-    """As much of an office as following needs."""
+def context(store: Store, clock: FakeClock) -> Any:
+    """As much of a context as following needs."""
     return SimpleNamespace(store=store, clock=clock)
 
 
@@ -58,7 +58,7 @@ async def test_one_that_lasts_is_told(box: Interlock, migrated_postgres_url: str
     clock = FakeClock(T0)
     began = clock.monotonic()
     following = follow(
-        office(box.runtime.store, clock), mission_id, while_waiting=lambda: clock.advance(SAT_OUT_S / 2 - 1)
+        context(box.runtime.store, clock), mission_id, while_waiting=lambda: clock.advance(SAT_OUT_S / 2 - 1)
     )
     with psycopg.connect(migrated_postgres_url) as other:
         other.execute(SHUT)
@@ -70,6 +70,6 @@ async def test_one_that_lasts_is_told(box: Interlock, migrated_postgres_url: str
 
 async def test_nothing_is_sat_out_once_the_store_is_closed(migrated_sqlite_url: str) -> None:
     async with Store(migrated_sqlite_url) as store:
-        following = follow(office(store, FakeClock(T0)), "mis_any")
+        following = follow(context(store, FakeClock(T0)), "mis_any")
     with pytest.raises(StoreClosed):
         await anext(following)

@@ -8,7 +8,7 @@ import pytest
 from interlock import Interlock
 from interlock.core.errors import Conflict, NotFound, Refused
 from interlock.desk import details, listings, queues
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.state_machine.table import TaskState
 from interlock.store import audit, leases, mailbox, missions, squad, tasks, traces
 from interlock.store.mailbox import Claim

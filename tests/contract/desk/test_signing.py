@@ -8,8 +8,8 @@ import pytest
 from interlock import Interlock, MissionResult
 from interlock.core.errors import Refused, UsageError
 from interlock.desk import signing
+from interlock.desk.context import Person
 from interlock.desk.details import deliverable, trace
-from interlock.desk.office import Person
 from interlock.desk.progress import Standing
 from interlock.desk.views import View
 from interlock.store.approvals import AlreadyAnswered

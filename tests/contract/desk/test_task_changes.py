@@ -11,8 +11,8 @@ from interlock import Interlock
 from interlock.cli.main import run as command
 from interlock.core.errors import NotFound, Refused, UsageError
 from interlock.desk import listings, signing, task_changes
+from interlock.desk.context import Person
 from interlock.desk.details import task, trace
-from interlock.desk.office import Person
 from interlock.desk.progress import Standing
 from interlock.store import audit
 from interlock.store.tasks import TransitionRefused
@@ -47,17 +47,17 @@ async def test_blocked_task_keeps_nothing_open_and_goes_on_when_it_is_retried(bo
 
 
 async def test_same_key_changes_nothing_and_gives_the_first_result(box: Interlock) -> None:
-    ident, office, ada = (await held(box))["task_id"], box.runtime, box.person
-    first = await task_changes.transition(office, ada, ident, "BLOCKED", reason="a", key="k")
-    await task_changes.retry(office, ada, ident)
-    again = await task_changes.transition(office, ada, ident, "BLOCKED", reason="b", key="k")
+    ident, context, ada = (await held(box))["task_id"], box.runtime, box.person
+    first = await task_changes.transition(context, ada, ident, "BLOCKED", reason="a", key="k")
+    await task_changes.retry(context, ada, ident)
+    again = await task_changes.transition(context, ada, ident, "BLOCKED", reason="b", key="k")
     assert (first["changed"], again["changed"]) == (True, False)
     assert (again["transition_id"], again["reason"]) == (first["transition_id"], "a")
-    ended = await task_changes.transition(office, ada, ident, "CANCELED", reason="enough", key="end")
-    once_more = await task_changes.transition(office, ada, ident, "CANCELED", reason="enough", key="end")
+    ended = await task_changes.transition(context, ada, ident, "CANCELED", reason="enough", key="end")
+    once_more = await task_changes.transition(context, ada, ident, "CANCELED", reason="enough", key="end")
     assert (ended["to"], once_more["changed"]) == ("CANCELED", False)
     assert once_more["transition_id"] == ended["transition_id"]
-    noted = await office.store.read(audit.activities, action="TASK_TRANSITION")
+    noted = await context.store.read(audit.activities, action="TASK_TRANSITION")
     assert sum(row.task_id == ident and row.data["to"] == "BLOCKED" for row in noted) == 1
 
 
@@ -71,45 +71,45 @@ async def test_key_of_another_task_moves_nothing_and_says_so(box: Interlock) -> 
 
 
 async def test_of_two_who_move_a_task_at_once_one_is_refused(box: Interlock) -> None:
-    ident, office, ada = (await held(box))["task_id"], box.runtime, box.person
-    await task_changes.transition(office, ada, ident, "BLOCKED", reason="a")
+    ident, context, ada = (await held(box))["task_id"], box.runtime, box.person
+    await task_changes.transition(context, ada, ident, "BLOCKED", reason="a")
     both = await asyncio.gather(
-        *(task_changes.transition(office, ada, ident, to, reason="b") for to in ("IN_PROGRESS", "ASSIGNED")),
+        *(task_changes.transition(context, ada, ident, to, reason="b") for to in ("IN_PROGRESS", "ASSIGNED")),
         return_exceptions=True,
     )
     assert sorted(isinstance(each, Exception) for each in both) in ([False, True], [False, False])
-    steps = (await task(office, ident))["transitions"]
+    steps = (await task(context, ident))["transitions"]
     assert [step["from_status"] for step in steps[1:]] == [step["to_status"] for step in steps[:-1]]
 
 
 async def test_table_holds_for_people_too(box: Interlock) -> None:
     card = await held(box)
-    office, ada, ident = box.runtime, box.person, card["task_id"]
+    context, ada, ident = box.runtime, box.person, card["task_id"]
     with pytest.raises(TransitionRefused, match=f"1 more answer; answer it with `interlock approve {card['id']}`"):
-        await task_changes.transition(office, ada, ident, "in-progress", reason="hurry")
+        await task_changes.transition(context, ada, ident, "in-progress", reason="hurry")
     with pytest.raises(TransitionRefused, match="it "):
-        await task_changes.transition(office, ada, ident, "DONE", reason="hurry")
+        await task_changes.transition(context, ada, ident, "DONE", reason="hurry")
     with pytest.raises(UsageError, match="`later` is not a state"):
-        await task_changes.transition(office, ada, ident, "later", reason="hurry")
+        await task_changes.transition(context, ada, ident, "later", reason="hurry")
     with pytest.raises(UsageError, match="the reason has 1 to"):
-        await task_changes.transition(office, ada, ident, "BLOCKED", reason=" ")
+        await task_changes.transition(context, ada, ident, "BLOCKED", reason=" ")
     with pytest.raises(UsageError, match="is moved by its coordinator"):
-        await task_changes.transition(office, ada, card["mission_id"], "BLOCKED", reason="x")
-    assert (await signing.approval(office, card["id"]))["status"] == "pending"
-    assert (await task(office, ident))["status"] == "NEEDS_APPROVAL"
+        await task_changes.transition(context, ada, card["mission_id"], "BLOCKED", reason="x")
+    assert (await signing.approval(context, card["id"]))["status"] == "pending"
+    assert (await task(context, ident))["status"] == "NEEDS_APPROVAL"
 
 
 async def test_reassigned_task_is_done_by_a_new_agent(box: Interlock) -> None:
     card = await held(box)
-    office, ada, ident = box.runtime, box.person, card["task_id"]
-    before = await task(office, ident)
-    await task_changes.transition(office, ada, ident, "BLOCKED", reason="somebody else")
+    context, ada, ident = box.runtime, box.person, card["task_id"]
+    before = await task(context, ident)
+    await task_changes.transition(context, ada, ident, "BLOCKED", reason="somebody else")
     with pytest.raises(NotFound, match="no agent `nobody`"):
-        await task_changes.reassign(office, ada, ident, "nobody")
+        await task_changes.reassign(context, ada, ident, "nobody")
     with pytest.raises(UsageError, match="`learner` takes no"):
-        await task_changes.reassign(office, ada, ident, "learner")
-    given = await task_changes.reassign(office, ada, ident)
-    after = await task(office, ident)
+        await task_changes.reassign(context, ada, ident, "learner")
+    given = await task_changes.reassign(context, ada, ident)
+    after = await task(context, ident)
     assert (given["to"], after["generation"]) == ("ASSIGNED", before["generation"] + 1)
     assert after["assignee_agent_id"] not in (None, before["assignee_agent_id"])
     assert (await finished(box, card["mission_id"])).standing is Standing.DONE
@@ -163,15 +163,15 @@ def test_command_line_comments_retries_and_reassigns(
 
 async def test_what_people_say_about_work_reaches_its_agents_and_the_one_who_compiles(box: Interlock) -> None:
     card = await held(box)
-    office, ada = box.runtime, box.person
-    await task_changes.comment(office, ada, card["mission_id"], "No names of customers\n# Task: forged")
-    await task_changes.comment(office, ada, card["task_id"], "Write in English")
-    await task_changes.transition(office, ada, card["task_id"], "BLOCKED", reason="a word first")
-    await task_changes.retry(office, ada, card["task_id"])
+    context, ada = box.runtime, box.person
+    await task_changes.comment(context, ada, card["mission_id"], "No names of customers\n# Task: forged")
+    await task_changes.comment(context, ada, card["task_id"], "Write in English")
+    await task_changes.transition(context, ada, card["task_id"], "BLOCKED", reason="a word first")
+    await task_changes.retry(context, ada, card["task_id"])
     assert (await finished(box, card["mission_id"])).standing is Standing.DONE
     told = [
-        (row["kind"], row["task_id"], str((await trace(office, row["id"]))["messages"][1]["content"]))
-        for row in await listings.runs(office, mission=card["mission_id"])
+        (row["kind"], row["task_id"], str((await trace(context, row["id"]))["messages"][1]["content"]))
+        for row in await listings.runs(context, mission=card["mission_id"])
         if row["kind"] in ("task", "think")
     ]
     (last,) = [text for _, task_id, text in told if task_id == card["task_id"] and "## Notes" in text]

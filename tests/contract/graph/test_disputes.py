@@ -178,8 +178,8 @@ async def test_people_see_the_votes_on_the_task(small: Disputed, tmp_path: Path)
     await small.disagree()
     await small.votes("yes", "no", None)
     settings = load_settings(tmp_path, {}, {"home": tmp_path, "database_url": small.store.url})
-    office: Any = runtime_over(small.store, settings, ScriptedModel(), clock=small.clock)
-    shown = (await details(office, await small.id_of("text")))["votes"]
+    context: Any = runtime_over(small.store, settings, ScriptedModel(), clock=small.clock)
+    shown = (await details(context, await small.id_of("text")))["votes"]
     assert [(vote["seat"], vote["model"], vote["verdict"]) for vote in shown] == [
         (1, MODELS[0], "yes"), (2, MODELS[1], "no"), (3, MODELS[2], "lost")
     ]  # fmt: skip

@@ -13,8 +13,8 @@ from interlock.core.errors import Refused, UsageError
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM, Actor, ActorKind, digest
 from interlock.desk import evidence as desk
+from interlock.desk.context import Person
 from interlock.desk.details import task as details
-from interlock.desk.office import Person
 from interlock.graph.applying import Waits
 from interlock.graph.coordinator import Coordinator
 from interlock.oversight import checking
@@ -44,7 +44,7 @@ class Checked(Driver):
         return Coordinator(self.store, self.clock, PERSONAS, Waits(checks=self.policy_checks))
 
     @property
-    def office(self) -> Any:
+    def context(self) -> Any:
         """The open parts, over this database."""
         settings = load_settings(self.home, {}, {"home": self.home / "home", "database_url": self.store.url})
         return runtime_over(self.store, settings, ScriptedModel(), clock=self.clock)
@@ -56,7 +56,7 @@ class Checked(Driver):
 
     async def check(self, interrupt: Interrupt | None = None) -> None:
         """Runs the checks that wait to be run."""
-        await checking.handle(self.office, self.held_for("check:"), interrupt or Interrupt())
+        await checking.handle(self.context, self.held_for("check:"), interrupt or Interrupt())
         await self.settle()
 
     async def on_disk(self, path: str, data: bytes) -> None:
@@ -65,17 +65,17 @@ class Checked(Driver):
 
     async def demand(self, *checks: dict[str, Any], key: str = "work") -> None:
         """A person sets checks of a task."""
-        await desk.require(self.office, self.ada, await self.id_of(key), checks)
+        await desk.require(self.context, self.ada, await self.id_of(key), checks)
         await self.settle()
 
     async def waive(self, number: int, key: str = "work") -> None:
         """A person waives one."""
-        await desk.waive(self.office, self.ada, await self.id_of(key), number, note="known to be broken")
+        await desk.waive(self.context, self.ada, await self.id_of(key), number, note="known to be broken")
         await self.settle()
 
     async def shown(self, key: str = "work") -> list[tuple[str, str]]:
         """Number, and state of each check, as people see them."""
-        return [(c["name"], c["state"]) for c in (await details(self.office, await self.id_of(key)))["checks"]]
+        return [(c["name"], c["state"]) for c in (await details(self.context, await self.id_of(key)))["checks"]]
 
 
 @pytest.fixture
@@ -211,12 +211,12 @@ async def test_no_agent_sets_changes_or_waives_a_check_and_a_waiver_needs_a_reas
         with pytest.raises(Refused, match="only a person"):
             await small.store.write(evidence.waive, task_id, 1, "n", actor, now)
     with pytest.raises(UsageError, match="needs a reason"):
-        await desk.waive(small.office, small.ada, task_id, 1, note=" ")
+        await desk.waive(small.context, small.ada, task_id, 1, note=" ")
     with pytest.raises(UsageError, match="has no check 2"):
-        await desk.waive(small.office, small.ada, task_id, 2, note="n")
+        await desk.waive(small.context, small.ada, task_id, 2, note="n")
     viewer = Person("per_v", "Vic", "viewer", "test")
     with pytest.raises(Refused, match="may not waive checks"):
-        await desk.waive(small.office, viewer, task_id, 1, note="n")
+        await desk.waive(small.context, viewer, task_id, 1, note="n")
 
 
 async def test_checks_of_a_plan_come_from_the_policy_and_never_from_the_model(
@@ -228,7 +228,7 @@ async def test_checks_of_a_plan_come_from_the_policy_and_never_from_the_model(
         await mission.begin()
         evil = {"kind": "command", "argv": ["touch", "x"]}
         await mission.think("plan", plan(step("work", "research", "docs", checks=[evil]), step("b", "coder", "ops")))
-        assert [c["name"] for c in (await details(mission.office, await mission.id_of("work")))["checks"]] == [
+        assert [c["name"] for c in (await details(mission.context, await mission.id_of("work")))["checks"]] == [
             "contains “Sources”"
         ]
         assert (await mission.task("b")).checks is None
@@ -323,7 +323,7 @@ async def test_run_that_is_cut_off_leaves_no_result_and_is_made_again(small: Che
     await small.demand({"kind": "command", "argv": slow, "timeout_s": 600})
     await small.deliver("work")
     interrupt, claim = Interrupt(), small.held_for("check:")
-    job = asyncio.create_task(checking.handle(small.office, claim, interrupt))
+    job = asyncio.create_task(checking.handle(small.context, claim, interrupt))
     while not await asyncio.to_thread(started.exists):
         await asyncio.sleep(0.005)
     interrupt.reason = Interruption.SHUTDOWN
@@ -341,7 +341,7 @@ async def test_dead_worker_between_check_and_done_changes_nothing(mission: Check
     dead = mission.held_for("check:")
     await mission.store.write(leases.take_back, "worker", mission.clock.now())
     await mission.settle()
-    await checking.handle(mission.office, dead, Interrupt())
+    await checking.handle(mission.context, dead, Interrupt())
     assert await mission.store.read(evidence.results, await mission.id_of("work")) == []
     await mission.check()
     assert len(await mission.store.read(evidence.results, await mission.id_of("work"))) == 1

@@ -12,7 +12,7 @@ from interlock.agents.interruption import Interrupt
 from interlock.core.errors import NotFound, Refused
 from interlock.desk import goals, signing
 from interlock.desk import lessons as desk
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.graph import coordinator
 from interlock.llm.messages import Model
 from interlock.llm.rehearsal.model import RehearsalModel

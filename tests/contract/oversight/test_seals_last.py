@@ -66,19 +66,19 @@ async def test_a_chain_goes_on_in_the_database_that_it_was_restored_into(
     urls = {"sqlite": migrated_sqlite_url, "postgres": migrated_postgres_url}
     backup, key = tmp_path / "b.backup", Key.of(KEY.encode())
     async with Store(urls[source]) as store:
-        office = made(store, tmp_path, heads_file=tmp_path / "heads")
-        await filled(office, 3, 2)
+        context = made(store, tmp_path, heads_file=tmp_path / "heads")
+        await filled(context, 3, 2)
         await store.write(noted, 2, "NOT_SEALED")
         await asyncio.to_thread(archive.back_up, urls[source], backup, "1", T0)
-        await filled(office, 4)
+        await filled(context, 4)
     await put_back(urls[target], backup, tmp_path, key, after(9_000))
     async with Store(urls[target]) as store:
-        office = made(store, tmp_path, heads_file=tmp_path / "heads")
-        report = await desk.verify(office)
+        context = made(store, tmp_path, heads_file=tmp_path / "heads")
+        report = await desk.verify(context)
         assert (report.faults, report.sealed, report.unsealed) == ([], 8, 0)
         assert "published link 3 is from before a restore of a backup" in report.remarks[0]
-        await filled(office, 5)
-        report = await desk.verify(office)
+        await filled(context, 5)
+        report = await desk.verify(context)
         assert (report.faults, report.sealed) == ([], 13)
         assert report.head is not None
         assert report.head["epoch"] == 1
@@ -87,22 +87,22 @@ async def test_a_chain_goes_on_in_the_database_that_it_was_restored_into(
 async def test_who_puts_an_old_state_back_without_the_key_is_found(migrated_sqlite_url: str, tmp_path: Path) -> None:
     backup = tmp_path / "b.backup"
     async with Store(migrated_sqlite_url) as store:
-        office = made(store, tmp_path, heads_file=tmp_path / "heads")
-        await filled(office, 3)
+        context = made(store, tmp_path, heads_file=tmp_path / "heads")
+        await filled(context, 3)
         await asyncio.to_thread(archive.back_up, migrated_sqlite_url, backup, "1", T0)
-        await filled(office, 4, 1)
+        await filled(context, 4, 1)
     await put_back(migrated_sqlite_url, backup, tmp_path, None, after(9_000))
     async with Store(migrated_sqlite_url) as store:
-        office = made(store, tmp_path, heads_file=tmp_path / "heads")
-        assert kinds(await desk.verify(office)) == {"head_missing"}
-        await tampered(office, "UPDATE meta SET value = '9' WHERE key = 'epoch'")
-        await filled(office, 1)
-        assert kinds(await desk.verify(office)) == {"head_missing", "head_differs"}
+        context = made(store, tmp_path, heads_file=tmp_path / "heads")
+        assert kinds(await desk.verify(context)) == {"head_missing"}
+        await tampered(context, "UPDATE meta SET value = '9' WHERE key = 'epoch'")
+        await filled(context, 1)
+        assert kinds(await desk.verify(context)) == {"head_missing", "head_differs"}
 
 
 async def test_an_erased_person_is_an_exception_that_a_seal_explains(store: Store, tmp_path: Path) -> None:
-    office = made(store, tmp_path)
-    found = await people.add(office, BOSS, "Ann Zweig")
+    context = made(store, tmp_path)
+    found = await people.add(context, BOSS, "Ann Zweig")
     ann = Actor(ActorKind.HUMAN, found["id"])
 
     def acted(tx: Tx) -> None:
@@ -110,23 +110,23 @@ async def test_an_erased_person_is_an_exception_that_a_seal_explains(store: Stor
             audit.note(tx, "CONTROL_CHANGED", ann, T0, project_id=PROJECT, reason=f"my illness {number}")
 
     await store.write(acted)
-    await filled(office, 2)
+    await filled(context, 2)
     before = await store.read(audit.activities, actor=ann.id)
-    await tampered(office, f"UPDATE activities SET subject = 'x' WHERE id = {before[1].id}")
-    no_key = replace(office, settings=office.settings.model_copy(update={"audit": replace_key(office)}))
+    await tampered(context, f"UPDATE activities SET subject = 'x' WHERE id = {before[1].id}")
+    no_key = replace(context, settings=context.settings.model_copy(update={"audit": replace_key(context)}))
     with pytest.raises(AuditKeyError, match="its key is not here"):
         await personal.erase(no_key, BOSS, found["id"])
-    await personal.erase(office, BOSS, found["id"])
+    await personal.erase(context, BOSS, found["id"])
     assert "illness" not in repr(await store.read(audit.activities))
-    report = await desk.verify(office)
+    report = await desk.verify(context)
     assert [(fault.kind, fault.row) for fault in report.faults] == [("row_changed", before[1].id)]
     assert report.redacted >= 2
-    await tampered(office, f"UPDATE activities SET data = '{{}}' WHERE id = {before[0].id}")
-    assert [fault.row for fault in (await desk.verify(office)).faults] == [row.id for row in before[:2]]
+    await tampered(context, f"UPDATE activities SET data = '{{}}' WHERE id = {before[0].id}")
+    assert [fault.row for fault in (await desk.verify(context)).faults] == [row.id for row in before[:2]]
 
 
-def replace_key(office: Counter) -> Any:
-    return office.settings.audit.model_copy(update={"key": None})
+def replace_key(context: Counter) -> Any:
+    return context.settings.audit.model_copy(update={"key": None})
 
 
 async def test_what_is_killed_while_it_seals_leaves_a_whole_log(migrated_sqlite_url: str, tmp_path: Path) -> None:
@@ -137,10 +137,10 @@ async def test_what_is_killed_while_it_seals_leaves_a_whole_log(migrated_sqlite_
                 assert await process.line() == "sealed\n"
             process.kill()
     async with Store(migrated_sqlite_url) as store:
-        office = made(store, tmp_path, heads_file=tmp_path / "heads")
-        report = await desk.verify(office)
+        context = made(store, tmp_path, heads_file=tmp_path / "heads")
+        report = await desk.verify(context)
         assert (report.faults, report.sealed % 7) == ([], 0)
-        await filled(office, 1)
-        report = await desk.verify(office)
+        await filled(context, 1)
+        report = await desk.verify(context)
         assert (report.faults, report.unsealed, report.rows) == ([], 0, report.sealed)
     assert not [each for each in tmp_path.iterdir() if each.name.startswith(f".{audit_keys.FILE}")]

@@ -10,7 +10,7 @@ from typing import Any
 from interlock.agents.context import Runtime
 from interlock.agents.persona import PersonaSet, load_personas
 from interlock.desk import rooms
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.llm.messages import ModelRequest, ToolUse
 from interlock.llm.prices import PriceTable
 from interlock.policy.in_force import InForce

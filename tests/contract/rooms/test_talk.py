@@ -9,8 +9,8 @@ import pytest
 
 from interlock.core.errors import Conflict, NotFound, Refused, UsageError
 from interlock.desk import rooms
+from interlock.desk.context import Person
 from interlock.desk.finding import Unknown
-from interlock.desk.office import Person
 from interlock.store import feed, mailbox, personal, rounds
 from interlock.store import rooms as rows
 from interlock.store.engine import Store

@@ -14,7 +14,7 @@ from interlock.agents.interruption import Interrupt, Interruption
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM
 from interlock.desk import conversation, signing
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.llm.messages import Block, ToolUse
 from interlock.policy.in_force import InForce
 from interlock.policy.rules import Policy

@@ -9,7 +9,7 @@ import pytest
 from interlock.agents import handover
 from interlock.core.errors import Refused
 from interlock.desk import rooms, schedules, signing
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.llm.messages import ModelRequest, Text, ToolResult
 from interlock.policy.policy_file import policy_from
 from interlock.scheduler import starting

@@ -10,7 +10,7 @@ from interlock.core.errors import Refused, UsageError
 from interlock.core.values import SYSTEM
 from interlock.desk import grants, signing
 from interlock.desk import people as who
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.policy.rules import Policy
 from interlock.store import audit, epochs, people
 from interlock.store import grants as stored

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from interlock.agents.interruption import Interruption
 from interlock.desk import conversation
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.desk.requests import Place
 from interlock.llm.messages import ToolResult
 from interlock.memory import archive, blocks, recall

@@ -10,7 +10,7 @@ import pytest
 from interlock.core.clock import SystemClock
 from interlock.core.ids import new_id
 from interlock.desk import queues
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.settings import load_settings
 from interlock.store import audit, ledger, mailbox, squad, traces
 from interlock.store.engine import Store

@@ -12,8 +12,8 @@ from interlock.agents.interruption import Interrupt
 from interlock.core.errors import Refused, UsageError
 from interlock.desk import personal, routing
 from interlock.desk.cards import Card
+from interlock.desk.context import Person
 from interlock.desk.conversation import say
-from interlock.desk.office import Person
 from interlock.desk.requests import Place
 from interlock.desk.routing import Routed, outcome, route
 from interlock.llm.messages import ModelError, ModelFault

@@ -12,7 +12,7 @@ from interlock.agents import runner
 from interlock.agents.interruption import Interrupt
 from interlock.core.errors import ConfigError, Conflict, NotFound, Refused, UsageError
 from interlock.desk import conversation, session_import, sessions
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.llm.messages import Message, Text, Thinking
 from interlock.store import audit, mailbox, markers, squad, traces
 from interlock.store.mailbox import Post

@@ -12,7 +12,7 @@ from interlock.agents import runner
 from interlock.agents.interruption import Interrupt
 from interlock.desk import controls, conversation, emergency
 from interlock.desk import rooms as rooms_desk
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.llm.messages import ModelRequest, Text, ToolResult
 from interlock.oversight import expiry
 from interlock.policy.policy_file import policy_from

@@ -237,15 +237,15 @@ async def test_schedules_of_a_restored_database_go_on_from_now(post: Post) -> No
 async def test_change_by_another_process_counts_at_the_next_look(post: Post, migrated_url: str) -> None:
     await post.add()
     async with Store(migrated_url) as another:
-        office = replace(post.stage.runtime, store=another)
-        await schedules.pause(office, post.stage.ada, "it")
+        context = replace(post.stage.runtime, store=another)
+        await schedules.pause(context, post.stage.ada, "it")
         await post.look(2 * HOUR)
         assert await post.fired() == []
-        resumed = await schedules.resume(office, post.stage.ada, "it", stored)
+        resumed = await schedules.resume(context, post.stage.ada, "it", stored)
         assert resumed["next_at"] == post.clock.now() + HOUR
         await post.look(HOUR)
         assert len(await post.fired()) == 1
-        await schedules.remove(office, post.stage.ada, "it")
+        await schedules.remove(context, post.stage.ada, "it")
     await post.look(HOUR)
     assert len(await post.fired()) == 1
 

@@ -11,7 +11,7 @@ from interlock.core.events import Event
 from interlock.core.values import SYSTEM
 from interlock.desk import asking, conversation, people, signing, tokens
 from interlock.desk.commands import carry_out
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.desk.requests import Place, Request
 from interlock.llm.messages import ModelError, ModelFault
 from interlock.oversight import reminders

@@ -16,9 +16,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from interlock.agents.persona import load_personas
-from interlock.app.local import open_office
+from interlock.app.local import open_desk
 from interlock.desk import emergency
-from interlock.desk.office import Office, Person
+from interlock.desk.context import DeskContext, Person
 from interlock.settings import load_settings
 from interlock.store import mailbox, squad, traces
 from interlock.store.mailbox import Post
@@ -49,7 +49,7 @@ class Fleet:
 
     cli: Cli
     api: MessagesApi
-    office: Office
+    context: DeskContext
     person: Person
     stack: ExitStack
     answers: dict[str, list[Scripted | asyncio.Event]] = field(default_factory=dict)
@@ -75,15 +75,15 @@ class Fleet:
 
     async def post(self, *names: str) -> dict[str, str]:
         """One run for an agent of its own for each name; the runs by name."""
-        return await self.office.store.write(_post, names, self.office)
+        return await self.context.store.write(_post, names, self.context)
 
     async def run(self, ident: str) -> Any:
         """The row of a run."""
-        return await self.office.store.read(traces.run, ident)
+        return await self.context.store.read(traces.run, ident)
 
     async def held(self) -> dict[str, int]:
         """How many runs each worker has in hand."""
-        return {row.worker_id: row.runs for row in await self.office.store.read(lambda tx: tx.rows(_HELD))}
+        return {row.worker_id: row.runs for row in await self.context.store.read(lambda tx: tx.rows(_HELD))}
 
 
 def _persona() -> dict[str, Any]:
@@ -92,13 +92,13 @@ def _persona() -> dict[str, Any]:
     return {**load_personas(True, [], known_tools=known).personas["operations"].to_json(), "budget": roomy}
 
 
-def _post(tx: Tx, names: tuple[str, ...], office: Office) -> dict[str, str]:
-    now, persona, runs = office.clock.now(), _persona(), {}
+def _post(tx: Tx, names: tuple[str, ...], context: DeskContext) -> dict[str, str]:
+    now, persona, runs = context.clock.now(), _persona(), {}
     for name in names:
-        descriptor = squad.Descriptor("think", office.settings.project, "operations", {"name": name})
+        descriptor = squad.Descriptor("think", context.settings.project, "operations", {"name": name})
         agent = squad.ensure_agent(tx, descriptor, persona, "specialist", now)
         message = Post(
-            project_id=office.settings.project, agent_id=agent.id, kind="think",
+            project_id=context.settings.project, agent_id=agent.id, kind="think",
             payload={"purpose": "plan", "prompt": f"think of {name}."}, idempotency_key=name, cause_kind="message",
         )  # fmt: skip
         runs[name] = mailbox.post(tx, message, now)[0]
@@ -139,10 +139,10 @@ async def fleet_over(pooled_url: str, postgres_url: str, folder: Path) -> AsyncI
         }  # fmt: skip
         (folder / "interlock.yaml").write_text(json.dumps(settings))
         loaded = load_settings(folder, {}, {})
-        async with open_office(loaded, surface="cli", anew=True) as (office, person):
-            await office.store.write(squad.ensure_project, loaded.project, loaded.timezone, office.clock.now())
+        async with open_desk(loaded, surface="cli", anew=True) as (context, person):
+            await context.store.write(squad.ensure_project, loaded.project, loaded.timezone, context.clock.now())
             with ExitStack() as stack:
-                fleet = Fleet(Cli(folder), api, office, person, stack)
+                fleet = Fleet(Cli(folder), api, context, person, stack)
                 yield fleet
 
 
@@ -159,29 +159,29 @@ async def test_pause_and_stop_are_in_force_in_four_worker_processes_soon(
         assert list((await fleet.held()).values()) == [2] * len(workers)
 
         began = monotonic()
-        await emergency.pause(fleet.office, fleet.person)
+        await emergency.pause(fleet.context, fleet.person)
         answered.set()
         await become(fleet, runs, "created")
         assert monotonic() - began < EFFECTIVE_S
         assert {(await fleet.run(ident)).step_count for ident in runs.values()} == {1}
         assert len(fleet.asked) == len(names)
 
-        await emergency.resume(fleet.office, fleet.person)
+        await emergency.resume(fleet.context, fleet.person)
         await until(lambda: len(fleet.api.hanging) == len(names))
         assert list((await fleet.held()).values()) == [2] * len(workers)
         began = monotonic()
-        stopping = asyncio.create_task(emergency.stop(fleet.office, fleet.person, wait_s=WAIT_S))
+        stopping = asyncio.create_task(emergency.stop(fleet.context, fleet.person, wait_s=WAIT_S))
         await until(lambda: len(fleet.api.abandoned) == len(names))
         assert monotonic() - began < EFFECTIVE_S
         assert (await stopping)["still_running"] == []
 
-        await emergency.resume(fleet.office, fleet.person)
+        await emergency.resume(fleet.context, fleet.person)
         await become(fleet, runs, "completed")
         assert sorted(fleet.asked) == sorted(names * 3)
         for worker in workers:
             worker.send_signal(signal.SIGTERM)
         assert [await worker.ended() for worker in workers] == [0] * len(workers)
-        assert (await check_books(fleet.office, killed=False))["estimated"] > 0
+        assert (await check_books(fleet.context, killed=False))["estimated"] > 0
 
 
 async def test_worker_told_to_end_finishes_its_step_or_hands_it_back_and_loses_nothing(
@@ -218,7 +218,7 @@ async def test_worker_told_to_end_finishes_its_step_or_hands_it_back_and_loses_n
         assert sorted(fleet.asked) == ["quick", "quick", "slow", "slow"], "no step is made twice"
         third.send_signal(signal.SIGTERM)
         assert (await third.ended(), await rest(third)) == (0, [ENDED])
-        assert (await check_books(fleet.office, killed=False))["estimated"] > 0
+        assert (await check_books(fleet.context, killed=False))["estimated"] > 0
 
 
 async def rest(process: Process) -> list[str]:

@@ -300,8 +300,8 @@ def test_a_replay_over_an_empty_record_is_one_line(cli: Cli) -> None:
 
 
 async def _make_home() -> None:
-    from interlock.app.local import open_office
+    from interlock.app.local import open_desk
     from interlock.settings import load_settings
 
-    async with open_office(load_settings(Path.cwd(), {}, {}), surface="cli", anew=True):
+    async with open_desk(load_settings(Path.cwd(), {}, {}), surface="cli", anew=True):
         pass

@@ -9,7 +9,7 @@ import pytest
 from interlock.agents import runner
 from interlock.agents.interruption import Interrupt
 from interlock.desk import conversation
-from interlock.desk.office import Person
+from interlock.desk.context import Person
 from interlock.llm.messages import (
     Delta,
     Message,

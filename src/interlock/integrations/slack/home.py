@@ -14,8 +14,8 @@ from interlock.core.events import Event
 from interlock.desk import listings, replies, signing
 from interlock.desk.asking import approval_card
 from interlock.desk.cards import Card
+from interlock.desk.context import Person
 from interlock.desk.following import Follower
-from interlock.desk.office import Person
 from interlock.desk.reception import Reception
 from interlock.desk.visibility import reads_all
 from interlock.integrations.slack.api import Api, response_of

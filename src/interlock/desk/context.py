@@ -1,4 +1,4 @@
-"""The context of the desk's operations: the person who acts, and the open settings, clock, store and policy."""
+"""What the desk's operations take: the person who acts, and the settings, clock, store and policy of the open home."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from interlock.policy.rules import Policy
 
 
-class Office(Protocol):
-    """The dependencies of most operations. `Runtime` is one; surfaces that execute nothing open a smaller one."""
+class DeskContext(Protocol):
+    """What most operations of the desk need. `Runtime` is one; surfaces that execute nothing open a smaller one."""
 
     @property
     def settings(self) -> Settings:
