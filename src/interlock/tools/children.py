@@ -138,6 +138,7 @@ class _Child:
                     subreaper.__file__,
                     str(tell),
                     str(TERM_S),
+                    str(os.getpid()),
                     program,
                     *self.order.argv,
                 ]

@@ -123,14 +123,17 @@ def _signal(record: Record, pids: list[int], how: signal.Signals) -> None:
 
 
 async def end_orphans(home: Path, term_s: float = 0.5) -> list[Record]:
-    """Ends the children of dead workers of this machine; returns the records of those that still had processes."""
+    """Ends the children of dead workers of this machine; returns the records of those that were running.
+
+    What a subreaper kept has been ended by it when the worker died.
+    """
     folder, ended = records_of(home), []
     for path in sorted(folder.glob("[!.]*")) if folder.is_dir() else ():
         record = _read(path)
         if record is None or _is_of_earlier_start(record.host):
             path.unlink(missing_ok=True)
         elif record.is_orphan:
-            if await end(record, term_s):
+            if await end(record, term_s) or record.is_kept:
                 ended.append(record)
             record.remove(folder)
     return ended

@@ -12,6 +12,9 @@ import time
 
 SUBREAPER = 36
 """The `prctl` option by which orphaned descendants are reparented to this process. Source: prctl(2)."""
+DEATH_SIGNAL = 1
+"""The `prctl` option by which this process gets a signal when its worker dies."""
+WORKER_DIED = signal.SIGUSR1
 MINDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 USUAL = (*MINDED, signal.SIGPIPE, signal.SIGXFSZ)
 LOOK_S = 0.01
@@ -21,10 +24,12 @@ def main() -> None:
     """Starts the program in its arguments, and exits like it once no descendant is left.
 
     The arguments are: a file descriptor for start errors, the grace period in seconds for remaining descendants, the
-    program, and its `argv`.
+    process id of the worker, the program, and its `argv`. If the worker dies, all descendants are ended.
     """
-    told, term_s, program, argv = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3], sys.argv[4:]
-    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    told, term_s, worker = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+    program, argv = sys.argv[4], sys.argv[5:]
+    prctl = ctypes.CDLL(None).prctl
+    prctl(SUBREAPER, 1, 0, 0, 0)
     for number in MINDED:
         signal.signal(number, signal.SIG_IGN)
     pid = os.fork()
@@ -32,6 +37,10 @@ def main() -> None:
         _become(program, argv, told)
     for descriptor in (0, 1, 2, told):
         os.close(descriptor)
+    signal.signal(WORKER_DIED, lambda *_: _end_all(term_s))
+    prctl(DEATH_SIGNAL, WORKER_DIED, 0, 0, 0)
+    if os.getppid() != worker:
+        _end_all(term_s)
     _, status = os.waitpid(pid, 0)
     _end_rest(term_s)
     if os.WIFSIGNALED(status):
@@ -51,6 +60,12 @@ def _become(program: str, argv: list[str], told: int) -> None:
     except OSError as error:
         os.write(told, str(error.errno).encode())
     os._exit(127)
+
+
+def _end_all(term_s: float) -> None:
+    """Ends all descendants, the program included, and exits."""
+    _end_rest(term_s)
+    os._exit(1)
 
 
 def _end_rest(term_s: float) -> None:

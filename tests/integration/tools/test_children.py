@@ -163,7 +163,7 @@ async def worker(home: Path, folder: Path) -> AsyncIterator[asyncio.subprocess.P
             await process.wait()
 
 
-async def test_orphans_of_a_killed_worker_are_ended_and_those_of_a_live_one_are_not(tmp_path: Path) -> None:
+async def test_children_of_a_killed_worker_end_with_it_and_those_of_a_live_one_do_not(tmp_path: Path) -> None:
     home = tmp_path / "home"
     async with worker(home, tmp_path) as started:
         pids = await family(tmp_path)
@@ -171,10 +171,20 @@ async def test_orphans_of_a_killed_worker_are_ended_and_those_of_a_live_one_are_
         assert all(processes.started(pid) for pid in pids)
         started.send_signal(signal.SIGKILL)
         await started.wait()
-        assert all(processes.started(pid) for pid in pids), "they outlive their worker"
+        await until(lambda: not any(processes.started(pid) for pid in pids))
         assert [(each.program, each.run_id) for each in await orphans.end_orphans(home)] == [("bash", "run_1")]
-        assert [pid for pid in pids if processes.started(pid)] == []
         assert list(records_of(home).iterdir()) == []
+
+
+async def test_orphan_without_a_subreaper_is_ended_by_the_next_worker(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    left = await asyncio.create_subprocess_exec("sleep", "60", start_new_session=True)
+    Record(
+        token="kid_1", host=processes.host(), worker_pid=2**22 + 1, worker_started="1", run_id="run_1",
+        call_id="tcl_1", program="sleep", pid=left.pid, started=processes.started(left.pid),
+    ).write(records_of(home))  # fmt: skip
+    assert [each.program for each in await orphans.end_orphans(home)] == ["sleep"]
+    assert await left.wait() == -signal.SIGTERM
 
 
 async def test_process_that_only_has_the_number_of_a_child_is_left_alone(tmp_path: Path) -> None:
