@@ -106,7 +106,7 @@ class Timed(Worker):
 
 
 async def _idle(home: Path, url: str, posts: int, *, shared: bool) -> dict[str, float]:
-    """The time from the commit of a post until its run begins in an idle worker.
+    """The time from the call of `post()`, its commit included, until its run begins in an idle worker.
 
     `shared`: posted by the worker's own process; otherwise through another connection, as by another process.
     """
@@ -134,12 +134,12 @@ async def _one(worker: Timed, store: Store, agent: str) -> float:
         project_id="default", agent_id=agent, kind="think", payload={"prompt": "hello"},
         idempotency_key=new_id("key"), cause_kind="message",
     )  # fmt: skip
-    run_id, _ = await store.write(mailbox.post, message, datetime.now(UTC))
     posted = time.perf_counter()
+    run_id, _ = await store.write(mailbox.post, message, datetime.now(UTC))
     while run_id not in worker.begun:
         worker.news.clear()
         await worker.news.wait()
-    return max(0.0, worker.begun[run_id] - posted)
+    return worker.begun[run_id] - posted
 
 
 def _agent(tx: Tx, persona: dict[str, Any]) -> str:
