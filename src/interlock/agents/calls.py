@@ -132,12 +132,13 @@ def _consulting(session: Session, decision: Decision, asked: dict[str, Any]) -> 
     """
     if not decision.consensus or asked["kind"] != "TOOL_CALL":
         return None
+    asked["request"]["consensus"] = True
     runtime, brief = session.runtime, session.brief
     rehearsing = str(session.ref) if session.model.simulated else None
     who = voting.panel(runtime.personas.personas, runtime.settings.consensus.models, rehearsing)
     if who is None:
         return None
-    asked["status"], asked["request"]["consensus"] = approvals.CONSULTING, True
+    asked["status"] = approvals.CONSULTING
     goal = brief.mission.goal if brief.mission else str(brief.run.payload.get("text") or "")
     return Consultation(who, voting.about_call(brief.run, asked, goal, session.labels))
 

@@ -52,7 +52,7 @@ class ApprovalDetails:
     deliverable: str | None
     """The deliverable's text; None if there is none."""
     votes: list[Any]
-    """Models' votes, if models were asked first."""
+    """Models' votes on these arguments, if models were asked first; none on those that a person has edited."""
     passed: str | None
     """What an answer means now, if the day in question is over."""
     alike: list[View]
@@ -100,7 +100,7 @@ def _asked(tx: Tx, ident: str, now: datetime, reader: Person | None) -> Approval
     ids = [each for each in approval_queue.alike(tx, row, MOST_TOGETHER + 1) if each != row.id][: MOST_TOGETHER - 1]
     return ApprovalDetails(
         card, signatures.signatures(tx, row.id), _before(tx, card, now), _deliverable(tx, card),
-        signatures.votes(tx, row.id), _passed(tx, card, now),
+        [] if row.edited else signatures.votes(tx, row.id), _passed(tx, card, now),
         [card_of(each) for each in approval_queue.some(tx, ids)] if ids else [],
     )  # fmt: skip
 

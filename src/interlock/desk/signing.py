@@ -133,7 +133,7 @@ def card_of(row: Any) -> View:
         row, "id", "kind", "status", "risk", "rules", "reasons", "project_id", "mission_id", "task_id", "run_id",
         "people", "not_requester", "decided_by", "note", "edited", "edited_args", "created_at", "expires_at",
         "answered_at", "alike", "decided_by_name", "goal", "task_title",
-        request=request, votes=row.request.get("votes", []),
+        request=request, votes=[] if row.edited else row.request.get("votes", []),
         asked_by=row.asker or row.asked_by.removeprefix("system:"), tool=request.get("tool"), args=request.get("args"),
         summary=request.get("summary"), does=deed(request["tool"], args) if is_call else None,
         on_behalf_of=row.on_behalf_of_name or row.on_behalf_of,

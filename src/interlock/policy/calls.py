@@ -58,6 +58,8 @@ class ApprovedBinding:
     """How many different people approved."""
     not_requester: bool = False
     """Whether none of them is the person on whose behalf the call is made."""
+    consulted: bool = False
+    """Whether models were asked about exactly these arguments first, or need not be."""
 
 
 @dataclass(frozen=True, slots=True)

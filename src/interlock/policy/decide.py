@@ -295,6 +295,8 @@ def _lifted(verdict: _Verdict, approval: ApprovedBinding) -> Effect:
         verdict.reasons.append(f"{verdict.people} people must approve, {approval.people} did")
     elif verdict.not_requester and not approval.not_requester:
         verdict.reasons.append("somebody other than the requester must approve")
+    elif verdict.consensus and not approval.consulted:
+        verdict.reasons.append("models have to vote on these arguments before a person is asked")
     else:
         verdict.reasons.append(f"approved by `{approval.approval_id}`")
         return Effect.ALLOW

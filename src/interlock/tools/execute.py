@@ -146,6 +146,7 @@ def binding_of(approval: Any, presented: str) -> ApprovedBinding:
         presented=presented,
         people=approval.people,
         not_requester=approval.not_requester or approval.decided_by != approval.on_behalf_of,
+        consulted=approval.kind != "TOOL_CALL" or (not approval.edited and bool(approval.request.get("consensus"))),
     )
 
 

@@ -122,6 +122,46 @@ async def test_edit_at_the_moment_of_the_last_vote_is_not_taken_for_a_yes_to_wha
         assert (row.status, row.edited_args) == ("approved", {"amount": 3})
 
 
+async def test_votes_on_what_the_agent_asked_for_do_not_count_for_what_a_person_made_of_it(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage, run, panel = await asked(store, tmp_path, {"a": [YES, YES], "b": [YES, NO], "c": [YES, YES]})
+    await stage.work()
+    first = await question(stage, run)
+    await stage.approve(first.id, args={"amount": 9_000})
+    drawn = await asking.approval_card(stage.runtime, first.id)
+    assert not any("claude-a" in text for text in (*[p.text for p in drawn.passages], *[f.value for f in drawn.facts]))
+    assert (await signing.approval(stage.runtime, first.id))["votes"] == []
+    await stage.work()
+    assert PAID == []
+    assert [("9000" in prompt, "9000" in panel.prompts[0]) for prompt in panel.prompts[3:]] == [(True, False)] * 3
+    again = await stage.the_question()
+    assert (again.edited, again.reasons[-1]) == (False, "2 of 3 models say that a person may be asked for this")
+    await stage.approve(again.id)
+    await stage.work()
+    assert PAID == [9_000]
+
+
+async def test_votes_that_the_policy_has_come_to_want_are_asked_for_before_an_approved_call_is_made(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    PAID.clear()
+    panel = Panel({f"claude-{name}": [YES] for name in "abc"})
+    laxer = Policy(rules=(Rule(id="look-first", tools=("pay",), risk=Risk.RED),))
+    stage = await staged(
+        store, tmp_path, ScriptedModel(otherwise=panel), [pay], laxer, consensus={"models": MODELS}
+    )  # fmt: skip
+    await stage.task()
+    await stage.work()
+    await stage.approve((await stage.the_question()).id)
+    stage.restart(policy=Policy(rules=(RULE,)))
+    await stage.work()
+    assert (PAID, len(panel.prompts)) == ([], 3)
+    await stage.approve((await stage.the_question()).id)
+    await stage.work()
+    assert PAID == [7]
+
+
 async def _until_one_waits(url: str) -> None:
     """Until a connection waits for another's lock."""
     waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
