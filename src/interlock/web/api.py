@@ -3,15 +3,18 @@
 from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI
-from starlette.types import ASGIApp
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Scope
 
+from interlock.core.errors import InterlockError
 from interlock.desk.answering import Answers
 from interlock.desk.gate import Gate
 from interlock.desk.live import Live
 from interlock.web import events, records, talk, work
-from interlock.web.dependencies import Premises, only_known
+from interlock.web.dependencies import Premises, caller, only_known
 from interlock.web.guard import Guard
-from interlock.web.problems import tell_problems
+from interlock.web.problems import of_ours, tell_problems
 
 __all__ = ["Answers", "Gate", "Live", "Premises", "api"]
 
@@ -39,4 +42,13 @@ def api(premises: Premises, *, version: str, most_bytes: int, body_s: float) -> 
 
     app.add_api_route("/openapi.json", description, methods=["GET"], response_model=None)
     tell_problems(app)
-    return Guard(app, most_bytes=most_bytes, body_s=body_s)
+
+    async def admission(scope: Scope) -> Response | None:
+        request = Request(scope)
+        try:
+            await caller(request, premises)
+        except InterlockError as error:
+            return of_ours(request, error)
+        return None
+
+    return Guard(app, admission, most_bytes=most_bytes, body_s=body_s)

@@ -1,4 +1,7 @@
-"""What stands before every request: its id, and how large and how slow its body may be; who is calling is not asked."""
+"""What stands before every request: its id, who is calling, and how large and how slow its body may be.
+
+Whether somebody is known is told by the caller of this module.
+"""
 
 import asyncio
 import json
@@ -7,18 +10,26 @@ from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any
 
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from interlock.core.ids import new_id
 
+OURS = "/api/"
+"""The paths that take bodies, and that nobody unknown may use; of all others no body is read."""
+Admission = Callable[[Scope], Awaitable[Response | None]]
+"""Tells what a request is refused with before its body is read; None lets it pass."""
 _SANE = re.compile(r"[A-Za-z0-9._:-]{1,80}")
 
 
 class Guard:
-    """An application behind limits. The id of a request is the client's own where it sends a sane `X-Request-Id`."""
+    """An application behind limits. The id of a request is the client's own where it sends a sane `X-Request-Id`.
 
-    def __init__(self, app: ASGIApp, *, most_bytes: int, body_s: float) -> None:
-        self.app, self.most_bytes, self.body_s = app, most_bytes, body_s
+    INVARIANT: of a request that `admission` refuses, no body is read.
+    """
+
+    def __init__(self, app: ASGIApp, admission: Admission, *, most_bytes: int, body_s: float) -> None:
+        self.app, self.admission, self.most_bytes, self.body_s = app, admission, most_bytes, body_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -29,6 +40,12 @@ class Guard:
         ident = given if _SANE.fullmatch(given) else new_id("req")
         scope.setdefault("state", {})["request_id"] = ident
         send = _with_id(send, ident)
+        if not scope["path"].startswith(OURS):
+            await self.app(scope, receive, send)
+            return
+        if (refusal := await self.admission(scope)) is not None:
+            await refusal(scope, receive, send)
+            return
         try:
             body = await self._body(headers, receive)
         except _Refused as refused:

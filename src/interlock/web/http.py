@@ -5,8 +5,9 @@ import contextlib
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
-from typing import Protocol
+from typing import Any, Protocol
 
 import uvicorn
 from starlette.applications import Starlette
@@ -14,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from interlock.core.errors import InterlockError
 
@@ -21,6 +23,8 @@ MOST_BYTES = 1 << 20
 """Of a body; the services that call us send a few kilobytes."""
 BODY_S = 5.0
 """How long a body may take to come."""
+HEAD_S = 10.0
+"""How long the head of a request may take to come; a connection on which none does is closed."""
 KEEP_ALIVE_S = 75.0
 """How long a connection is kept that nothing comes by: longer than proxies keep theirs, which is a minute. Who closes
 first must not be us, or a request of Slack that is on its way just then is lost."""
@@ -122,6 +126,48 @@ def problem(status: int, detail: str) -> Response:
     return JSONResponse(body, status, media_type="application/problem+json")
 
 
+class _Connection(H11Protocol):
+    """Closes a connection on which the head of a request does not come within `head_s`.
+
+    Otherwise whoever reaches the port could hold all connections that this process may have, without a token.
+    """
+
+    def __init__(self, *, head_s: float, **given: Any) -> None:
+        super().__init__(**given)
+        self._head_s = head_s
+        self._late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._late = self.loop.call_later(self._head_s, self._end)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self._is_between:
+            self._forget()
+        elif self._late is None:
+            self._late = self.loop.call_later(self._head_s, self._end)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget()
+        super().connection_lost(exc)
+
+    @property
+    def _is_between(self) -> bool:
+        """Whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def _forget(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _end(self) -> None:
+        self._late = None
+        if self._is_between:
+            self.transport.close()
+
+
 class _Server(uvicorn.Server):
     """Leaves signals to the process that it is a part of."""
 
@@ -157,13 +203,13 @@ def listen(host: str, port: int) -> socket.socket:
 
 @contextlib.asynccontextmanager
 async def serving(
-    app: Starlette, listening: socket.socket, *, keep_alive_s: float = KEEP_ALIVE_S
+    app: Starlette, listening: socket.socket, *, keep_alive_s: float = KEEP_ALIVE_S, head_s: float = HEAD_S
 ) -> AsyncIterator[asyncio.Task[None]]:
     """Serves on a socket as long as the context lasts; the task ends early only where the server broke."""
     config = uvicorn.Config(
         app, log_config=None, access_log=False, lifespan="off", server_header=False, proxy_headers=False, ws="none",
         timeout_graceful_shutdown=int(STOP_S), timeout_keep_alive=keep_alive_s,  # type: ignore[arg-type]
-        backlog=BACKLOG,
+        backlog=BACKLOG, http=partial(_Connection, head_s=head_s),  # type: ignore[arg-type]
     )  # fmt: skip
     server = _Server(config)
     working = asyncio.create_task(server.serve(sockets=[listening]), name="http")

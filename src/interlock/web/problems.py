@@ -47,6 +47,11 @@ def tell_problems(app: FastAPI) -> None:
 
 async def _of_ours(request: Request, error: Exception) -> Response:
     assert isinstance(error, InterlockError)
+    return of_ours(request, error)
+
+
+def of_ours(request: Request, error: InterlockError) -> Response:
+    """An error of Interlock's own as clients get it."""
     headers: dict[str, str] = {}
     if isinstance(error, NotKnown):
         headers["www-authenticate"] = "Bearer"

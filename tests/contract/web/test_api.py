@@ -275,6 +275,14 @@ async def test_every_error_is_one_line_with_the_id_of_its_request(tmp_path: Path
             for path in ("/api/channels", "/api/events", "/api/missions"):
                 found = await nobody.get(path)
                 assert (found.status_code, found.headers["www-authenticate"]) == (401, "Bearer")
+            for path in ("/api/missions", "/api/nothing"):
+                assert (await nobody.post(path, content=b"{", headers={"content-type": "application/json"})).json()[
+                    "status"
+                ] == 401, "before its body is looked at"
+            reader, writer = await asyncio.open_connection("127.0.0.1", home.port)
+            writer.write(b"POST /api/missions HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n{")
+            assert b" 401 " in await reader.readline(), "before its body has come"
+            writer.close()
             assert (await nobody.get("/healthz")).status_code == 200
             assert (await nobody.get("/readyz")).status_code == 200
         assert "`message`" in await problem(home, 422, "POST", chat, json={})

@@ -77,6 +77,19 @@ async def test_body_that_does_not_come_holds_no_connection() -> None:
         writer.close()
 
 
+@pytest.mark.parametrize("sent", [b"", b"GET /healthz HTTP/1.1\r\nHost: x\r\n"])
+async def test_head_that_does_not_come_holds_no_connection(sent: bytes) -> None:
+    async def ready() -> None:
+        return
+
+    listening = listen("127.0.0.1", 0)
+    async with serving(application([], ready), listening, head_s=0.05):
+        reader, writer = await asyncio.open_connection(*listening.getsockname()[:2])
+        writer.write(sent)
+        assert await reader.read() == b"", "it is closed, or this waits for ever"
+        writer.close()
+
+
 async def test_connection_that_a_proxy_keeps_is_not_closed_under_it() -> None:
     async def ready() -> None:
         return
