@@ -24,7 +24,8 @@ os.register_at_fork(after_in_child=_idle.clear)
 async def in_a_thread(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """`fn(…)` in a daemon thread that runs nothing else meanwhile, with the context variables of the caller.
 
-    If the wait is cancelled, the function continues unheard; it does not keep the process from ending.
+    If the wait is cancelled, a function that has not begun never does, so that nothing begins after a stop; one that
+    has continues unheard, and does not keep the process from ending.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Any] = loop.create_future()
@@ -47,6 +48,8 @@ def _work(calls: "SimpleQueue[Call]") -> None:
 
 
 def _perform(call: Call, loop: asyncio.AbstractEventLoop, done: "asyncio.Future[Any]") -> None:
+    if done.cancelled():
+        return
     result, error = None, None
     try:
         result = call()

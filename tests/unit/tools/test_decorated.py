@@ -1,6 +1,7 @@
 """`@tool` on users' functions."""
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable
 from datetime import date
@@ -127,6 +128,29 @@ async def test_plain_function_runs_in_a_thread(tmp_path: Path) -> None:
 
     outcome = await tool_of(where).call(context(tmp_path), {})
     assert outcome.content != threading.current_thread().name
+
+
+async def test_plain_function_that_is_stopped_before_it_begins_never_does(tmp_path: Path) -> None:
+    begun: list[int] = []
+
+    @tool
+    def act() -> str:
+        """Does something."""
+        begun.append(1)
+        return "done"
+
+    await tool_of(act).call(context(tmp_path), {})
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(60)  # the thread gets its turn only when this one waits
+    try:
+        stopped = asyncio.create_task(tool_of(act).call(context(tmp_path), {}))
+        await asyncio.sleep(0)
+        stopped.cancel()
+        await asyncio.gather(stopped, return_exceptions=True)
+    finally:
+        sys.setswitchinterval(usual)
+    await tool_of(act).call(context(tmp_path), {})
+    assert begun == [1, 1]
 
 
 async def test_plain_functions_that_hang_take_no_thread_from_others(tmp_path: Path) -> None:
