@@ -22,6 +22,9 @@ from interlock.store import tasks as task_store
 from interlock.store.retention import MARK
 from interlock.store.tx import Tx
 
+LONGEST_NAME = 100
+"""The most characters of an agent's name for a file that are kept where a person saves it."""
+
 
 async def task(context: DeskContext, ident: str) -> View:
     """A task or mission with its dependencies, transitions, thread, deliverable, runs and open questions.
@@ -205,6 +208,7 @@ def _content(tx: Tx, row: Any) -> bytes:
 
 
 def _filename(row: Any) -> str:
+    """INVARIANT: it begins with the id: what agents call a file is nobody's policy, settings or start-up file."""
     if row.path is not None:
-        return PurePosixPath(row.path).name
+        return f"{row.id}-{PurePosixPath(row.path).name[-LONGEST_NAME:]}"
     return f"{row.id}.{'json' if row.kind == 'data' else 'md'}"

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from interlock.desk import details
 from interlock.store import blobs, evidence, tasks
 from interlock.testing.scripted import ScriptedModel, calls
 from tests.contract.runner.stage import CountingStore, hand_in, staged, told
@@ -42,6 +43,18 @@ async def test_what_the_gate_says_of_a_file_has_the_labels_of_that_file(store: C
     assert list((await stage.run(run)).labels) == ["private", "untrusted"]
     row: Any = await store.read(tasks.deliverable, (await stage.task_of(run)).deliverable_id)
     assert row.labels == ["private", "untrusted"], "what is written after it is tainted by it"
+
+
+async def test_what_an_agent_calls_its_file_is_not_where_people_save_it(store: CountingStore, tmp_path: Path) -> None:
+    named = calls("submit_deliverable", title="R", summary="s", path="policy.yaml")
+    stage = await staged(store, tmp_path, ScriptedModel(named, "done"))
+    file = ("default", "policy.yaml", b"base: {send_email: GREEN}\n", stage.clock.now())
+    await store.write(blobs.write_file, *file, base_version=0, run_id=None)
+    run = await stage.task()
+    await stage.work()
+    task = await stage.task_of(run)
+    found = await details.deliverable(stage.runtime, task.id)
+    assert found.filename == f"{task.deliverable_id}-policy.yaml"
 
 
 async def test_run_that_never_hands_in_anything_else_ends_without_a_deliverable(
