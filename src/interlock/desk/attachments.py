@@ -12,6 +12,7 @@ from typing import Any
 
 from interlock.core.errors import UsageError
 from interlock.core.values import digest
+from interlock.settings.reading import read_bounded
 from interlock.store import blobs
 from interlock.store.tx import Tx
 
@@ -39,9 +40,10 @@ def read(paths: Sequence[Path]) -> tuple[Attachment, ...]:
     found = []
     for path in paths:
         try:
-            if path.stat().st_size > MOST_BYTES:
+            data = read_bounded(path, MOST_BYTES)
+            if len(data) > MOST_BYTES:
                 raise UsageError(f"`{path}` is larger than {MOST_BYTES // 2**20} MiB: attach a part of it")
-            found.append(Attachment(path.name, path.read_bytes()))
+            found.append(Attachment(path.name, data))
         except OSError as error:
             raise UsageError(f"cannot attach `{path}`: {(error.strerror or str(error)).lower()}") from error
     return tuple(found)

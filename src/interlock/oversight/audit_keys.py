@@ -4,8 +4,10 @@ What is sealed is in `sealing`. INVARIANT: a key is never written to the databas
 """
 
 import contextlib
+import errno
 import os
 import secrets
+import stat
 from pathlib import Path
 
 from interlock.core.errors import InterlockError
@@ -33,22 +35,27 @@ def keyring(settings: Settings, *, key_file: Path | None = None) -> Keyring:
     old = [read(path) for path in settings.audit.old_key_files]
     given, named = settings.audit.key, key_file or settings.audit.key_file
     if named is not None:
-        return Keyring.of(read(named), old)
+        return Keyring.of(read(named, once=key_file is not None), old)
     if given is not None:
         return Keyring.of(_key(given.get_secret_value().strip().encode(), "INTERLOCK_AUDIT__KEY"), old)
     path = default_path(settings)
     return Keyring.of(read(path) if os.path.lexists(path) else None, old)
 
 
-def read(path: Path) -> Key:
+def read(path: Path, *, once: bool = False) -> Key:
     """The key in a file, which only its owner may be able to read.
+
+    It is read again at each seal: a pipe, at which that would wait for ever, is refused, unless it is read `once`.
 
     Raises AuditKeyError.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | (0 if once else os.O_NONBLOCK))
         with os.fdopen(descriptor, "rb") as file:
-            mode = os.fstat(descriptor).st_mode & 0o777
+            kind = os.fstat(descriptor).st_mode
+            mode = stat.S_IMODE(kind) & 0o777
+            if not once and not stat.S_ISREG(kind):
+                raise OSError(errno.EINVAL, "is not a file")
             secret = file.read(4_096).strip()
     except FileNotFoundError as error:
         raise AuditKeyError(

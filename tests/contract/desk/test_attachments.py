@@ -1,5 +1,6 @@
 """Files that come with a message."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -30,5 +31,9 @@ async def test_an_attachment_is_stored_once_and_named_in_the_message(box: Interl
 async def test_a_file_that_cannot_be_attached_is_named(box: Interlock, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot attach .*gone\.txt.: no such file"):
         await box.chat("research", "Look", files=[tmp_path / "gone.txt"])
+    os.mkfifo(pipe := tmp_path / "pipe")
+    for endless in (pipe, Path("/dev/zero")):
+        with pytest.raises(UsageError, match="is not a file"):
+            await box.chat("research", "Look", files=[endless])
     with pytest.raises(UsageError, match="11 files"):
         await box.chat("research", "Look", files=[tmp_path] * 11)

@@ -5,6 +5,7 @@ Tampering is done as the database's owner would: by SQL, past the store.
 
 import asyncio
 import json
+import os
 import stat
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -255,6 +256,9 @@ async def test_a_key_is_made_in_the_home_once_and_refused_where_others_can_read_
         await desk.verify(context)
     path.chmod(0o600)
     assert audit_keys.make(path) == audit_keys.read(path), "who comes second takes what is there"
+    os.mkfifo(pipe := tmp_path / "pipe", 0o600)
+    with pytest.raises(AuditKeyError, match="is not a file"):
+        audit_keys.read(pipe)
     assert [each.name for each in tmp_path.iterdir() if each.name.startswith(f".{audit_keys.FILE}")] == []
 
 
