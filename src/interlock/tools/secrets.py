@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from interlock.core.errors import InterlockError
 from interlock.policy.placeholders import PLACEHOLDER, in_names, names, texts
@@ -203,8 +203,15 @@ def known_values(settings: Settings) -> Iterable[tuple[str, str]]:
         if value is not None:
             yield f"{part}.{name}", value.get_secret_value()
     for url in (settings.database_url, settings.database_direct_url):
-        if url is not None and (password := urlsplit(url).password):
+        for password in _passwords(url or ""):
             yield "the password of the database", password
+
+
+def _passwords(url: str) -> set[str]:
+    """The passwords in a database's address, before the host or among the parameters, as written and as meant."""
+    parts = urlsplit(url)
+    written = {parts.password or "", *(value for key, value in parse_qsl(parts.query) if key == "password")}
+    return {form for each in written if each for form in (each, unquote(each))}
 
 
 def _is_telling(value: str) -> bool:

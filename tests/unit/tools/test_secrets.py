@@ -73,6 +73,10 @@ def test_json_is_masked_in_values_and_names_and_what_holds_none_is_left_alone() 
 def test_keys_and_passwords_of_the_settings_are_known_too(tmp_path: Path) -> None:
     env = {"ANTHROPIC_API_KEY": "an unusual key of 1 provider", "SLACK_BOT_TOKEN": "xoxb-of-slack-1234"}
     found = Vault.of(load_settings(tmp_path, env, {"database_url": "postgresql://me:pa55word-long@db/x"}))
+    escaped = Vault.of(
+        load_settings(tmp_path, {}, {"database_url": "postgresql://db/x?user=me&password=p%40ss-w0rd-1"})
+    )
+    assert "w0rd" not in escaped.scrub("p@ss-w0rd-1 p%40ss-w0rd-1")
     text = "an unusual key of 1 provider, xoxb-of-slack-1234, pa55word-long, postgres"
     assert found.scrub(text) == (
         "[secret: the key of anthropic], [secret: slack.bot_token], [secret: the password of the database], postgres"
