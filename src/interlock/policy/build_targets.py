@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from interlock.policy import kinds, options, paths, programs, python_code
-from interlock.policy.shell import Command
 from interlock.policy.tool_definitions import words
 from interlock.policy.verbs import asks_for_act
 from interlock.policy.vocabulary import GUARDS
@@ -133,33 +132,6 @@ def _is_input(arg: str, before: str) -> bool:
         return _STREAM.match(arg) is not None
     found = _FILE_AND_VALUE.match(arg)
     return found is not None and _STREAM.match(arg, found.end()) is not None
-
-
-def read_from(words: Sequence[str], source: Command | None) -> str:
-    """The file from which `xargs` reads what it appends: its option's, or one that `cat` feeds to it; else empty."""
-    for at, word in enumerate(words[1:], 1):
-        if word in ("-a", "--arg-file", "--arg-file="):
-            return words[at + 1] if at + 1 < len(words) else ""
-        if word.startswith(("--arg-file=", "-a")):
-            return word.partition("=")[2] or word[2:]
-        if not word.startswith("-"):
-            break
-    fed = source.words if source is not None else ()
-    return fed[1] if fed[:1] == ("cat",) and len(fed) == 2 else ""
-
-
-def judge_found_elsewhere(words: Sequence[str], source: Command | None, script: "Script") -> None:
-    """Judges a program that is fed the files found by a `find` outside the workspace."""
-    if source is None or source.words[:1] != ("find",) or not words:
-        return
-    name = words[0].rpartition("/")[2]
-    writes = name in programs.WRITERS or (name == "sed" and any(word.startswith(("-i", "--in-p")) for word in words))
-    if writes and any(paths.is_outside(root) for root in itertools.takewhile(_is_root, source.words[1:])):
-        script.add(kinds.OUTSIDE_WORKSPACE)
-
-
-def _is_root(word: str) -> bool:
-    return not word.startswith(("-", "(", "!"))
 
 
 def judge_arguments(path: str, args: Sequence[str], script: "Script") -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from interlock.policy import (
+    appended,
     build_targets,
     exhaustion,
     globs,
@@ -28,14 +29,11 @@ from interlock.policy import (
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold, is_turned
 from interlock.policy.kinds import by
-from interlock.policy.printing import DECODERS
 from interlock.policy.report import Report, output_of
 from interlock.policy.secrets import names_secret
 from interlock.policy.shell import UNKNOWN, Command, Unreadable
 
 DEEPEST = 5
-_FILLED = re.compile(r"(?:^|[;&|(`\n])\s*(?:\{\}|%)(?=\s|$|[;&|])")
-"""A placeholder of `xargs` or `parallel` in the position of a program."""
 _PLACES = frozenset(("PWD", "OLDPWD"))
 _EVALUATING = frozenset(
     "let test [ [[ printf read declare typeset local export readonly unset mapfile readarray wait getopts".split()
@@ -119,7 +117,7 @@ def _command(command: Command, report: "Script", depth: int) -> None:
             report.touches(("", *command.text_in.split()[:20]))
     if any(name not in _PLACES and names_secret(name, program_rules.SOME_VALUE) for name in command.reads):
         report.add(kinds.READS_SECRETS)
-    if command.decodes or "@P" in command.reads or ("IFS" in command.reads and words):
+    if command.decodes or report.splits(command) or "@P" in command.reads or ("IFS" in command.reads and words):
         report.add(kinds.HIDDEN)
     if words and words[0] != "for":
         if command.in_function is not None and fold(words[0]) == command.in_function:
@@ -157,35 +155,13 @@ def _run(command: Command, words: Sequence[str], report: "Script", depth: int) -
                 report.add(by(kinds.ACCESS, name))
             given, words = words, _wrapped_command(name, words[1:], report, depth)
             if name in ("xargs", "parallel"):
-                words = _with_input(name, words, command, report, build_targets.read_from(given, command.fed_by))
+                words = appended.with_input(name, given, words, command, report)
             continue
         break
     else:
         report.add(kinds.HIDDEN)
         return
     _program(name, standard, words, command, report, depth)
-
-
-def _with_input(name: str, words: Sequence[str], command: Command, report: "Script", at: str) -> Sequence[str]:
-    """The words of a program that `xargs` or `parallel` starts, with the input that they append."""
-    fed = command.text_in if command.text_in is not None else output_of(command.fed_by) if command.fed_by else None
-    if at:
-        fed = report.written.get(paths.plain(at), fed)
-        report.touches(("", at, *(fed or "").split()[:50]))
-    if command.fed_by is not None and command.fed_by.words[:1] and command.fed_by.words[0] in DECODERS:
-        report.add(kinds.HIDDEN)
-    if not words:
-        if name == "parallel" and fed is None:
-            report.add(kinds.HIDDEN)
-        elif name == "parallel" and fed is not None:
-            return ("sh", "-c", fed)
-        return ()
-    build_targets.judge_found_elsewhere(words, command.fed_by, report)
-    if programs.name_of(words[0])[0] in programs.SHELLS and (
-        all(word.startswith("-") for word in words[1:]) or any(_FILLED.search(word) for word in words[1:])
-    ):
-        report.add(kinds.HIDDEN)
-    return words if fed is None else (*words, *fed.split()[:50])
 
 
 def _judge_as_flag(words: Sequence[str], command: Command, report: "Script", depth: int) -> None:
@@ -263,6 +239,8 @@ def _program(name: str, standard: bool, words: Sequence[str], command: Command, 
         project_code.judge(name, report)
     if standard and status_commands.only_reports(name, args):
         return
+    if not standard and paths.plain(words[0]) in report.written:
+        _own_script(words[0], report, depth)
     if (special := program_rules.SPECIAL.get(name)) is not None:
         special(args, command, report, depth)
         return

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from interlock.policy import awk, build_targets, git, kinds, options, paths, programs, sed, services, sql
 from interlock.policy.kinds import by
 from interlock.policy.launchers import STARTERS
+from interlock.policy.report import output_of
 from interlock.policy.secrets import names_secret
 from interlock.policy.shell import UNKNOWN, Command
 
@@ -64,12 +65,15 @@ def harmless(name: str, args: Sequence[str], command: Command, script: "Script")
         script.add(kinds.HIDDEN)
     elif name in programs.WRITERS:
         _file_writer(name, args, script)
+        if name == "tee":
+            text = command.text_in if command.fed_by is None else output_of(command.fed_by)
+            script.written.update({paths.plain(arg): text for arg in args if not arg.startswith("-")})
     elif name == "hostname" and args and not args[0].startswith("-"):
         script.add(by(kinds.ACCESS, name))
     elif name in ("sort", "yq") or name in programs.HARMLESS:
         for number, arg in enumerate(args):
             if arg in ("-o", "-O", "--output") and number + 1 < len(args):
-                script.writes(args[number + 1])
+                script.fills(args[number + 1])
             elif arg.startswith(("--output=", "--out=", "--compress-program", "--pre=", "--pre", "--hook")):
                 script.writes(arg.partition("=")[2])
                 if not arg.startswith("--out"):
@@ -194,7 +198,7 @@ def _awk(args: Sequence[str], command: Command, script: "Script", depth: int) ->
     for arg in args:
         runs, targets = awk.effects(arg)
         for target in targets:
-            script.writes(target)
+            script.fills(target)
         if runs or any(UNKNOWN in target for target in targets):
             script.add(kinds.HIDDEN)
     if any(UNKNOWN in arg for arg in args[:1]):
@@ -240,7 +244,7 @@ def _sed(args: Sequence[str], command: Command, script: "Script", depth: int) ->
         if done.runs:
             script.add(kinds.HIDDEN)
         for target in done.writes:
-            script.writes(target)
+            script.fills(target)
         script.touches(("sed", *done.reads))
     if in_place:
         for target in named:

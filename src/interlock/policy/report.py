@@ -29,6 +29,9 @@ _GIVEN_FIRST = {
     ),
 }
 """Programs whose first operand is a program or a pattern, not a path, if there are only these options."""
+_DECLARES = frozenset("local export declare typeset readonly".split())
+_SAYS = frozenset("echo printf read [ [[ for test".split())
+"""Commands whose words change nothing, however they are split."""
 _STREAM = re.compile(r"(?:[A-Za-z]:)?[^:]*\.\w{1,5}:[\w.-]+(?::\$DATA)?", re.IGNORECASE)
 """An NTFS alternate data stream, which directory listings do not show."""
 _SHARE = re.compile(r"(?<![\\\w.)\]])\\\\[A-Za-z0-9][\w.-]+\\[\w$]")
@@ -49,6 +52,8 @@ class Report:
 
     elsewhere: bool = False
     """Whether it has changed to a directory in which anybody may have placed programs."""
+    separators: str = ""
+    """Characters at which it has the shell split variables, besides white space."""
 
     def add(self, *found: Raised) -> None:
         """Adds findings, each rule once."""
@@ -76,8 +81,7 @@ class Report:
             if paths.reads_system(target):
                 self.add(kinds.OUTSIDE_WORKSPACE)
             return
-        self.writes(target)
-        self.written[paths.plain(target)] = command.text_in if command.words[:1] == ("cat",) else output_of(command)
+        self.fills(target, command.text_in if command.words[:1] == ("cat",) else output_of(command))
 
     def writes(self, target: str) -> None:
         """Judges a file that is written, and records it."""
@@ -86,6 +90,20 @@ class Report:
         if paths.is_outside(target) or (self.away and not target.startswith("/dev/")):
             self.add(kinds.OUTSIDE_WORKSPACE)
         self.add(*paths.written(target))
+
+    def fills(self, target: str, text: str | None = None) -> None:
+        """Judges a file that is written, and remembers its text, which may be run later."""
+        self.writes(target)
+        self.written[paths.plain(target)] = text
+
+    def splits(self, command: Command) -> bool:
+        """Whether the shell would split the words of a command otherwise than they are written: `IFS=,; $line`."""
+        if not command.words or command.words[0] in _DECLARES:
+            self.separators += "".join(value for name, value in command.assigned if name == "IFS").strip()
+            return False
+        if not self.separators or command.words[0] in _SAYS:
+            return False
+        return any(sign in word for word in command.words for sign in self.separators)
 
     def touches(self, words: Sequence[str]) -> None:
         """Judges the paths among a command's words; system paths that `find` only lists do not count."""

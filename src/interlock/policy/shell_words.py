@@ -17,6 +17,8 @@ _KNOWN = {"HOME": "~", "PWD": ".", "OLDPWD": ".", "UID": "0", "RANDOM": "0", "LI
 _ESCAPED = re.compile(r"\\(\n|.)")
 _ESCAPED_IN_QUOTES = re.compile(r"\\([\\$`\"\n])")
 _NAME = re.compile(r"!?[A-Za-z_][A-Za-z0-9_]*")
+_COMMAND_FOLLOWS = frozenset((" ", "\t", "\n", "|"))
+"""What follows `${` where newer shells run commands: `${ ls; }`."""
 _QUIET = frozenset(("word", "number", "string_content", "comment"))
 _WORDS = frozenset(("word", "number", "variable_name", "test_operator", "extglob_pattern", "regex"))
 
@@ -123,6 +125,8 @@ class Words:
         text = self.slice(node)
         if text.endswith("@P}") or (text.startswith("${!") and text[-2] not in "*@]"):
             self.names.append("@P")
+        if text[2:3] in _COMMAND_FOLLOWS and text.startswith("${"):
+            self.decodes = True
         bare = _NAME.match(name := text.strip("${}"))
         if bare is not None:
             self.names.append(bare.group().lstrip("!"))
