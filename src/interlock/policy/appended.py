@@ -51,7 +51,7 @@ def _marked(given: Sequence[str], words: Sequence[str]) -> Sequence[str]:
             continue
         found = _PLACEHOLDER.fullmatch(word)
         own = "" if found is None else found["own"] or (given[at + 1] if at + 1 < len(given) else "")
-        if found is not None and own and not (word in ("-i", "--replace=")):
+        if found is not None and own and word not in ("-i", "--replace="):
             return tuple(each.replace(own, "{}") for each in words)
         if word == "--":
             break

@@ -75,6 +75,7 @@ _CODE_OF = frozenset(
 """Codes that are identifiers: `discount_code`, `postalCode`."""
 _SQL = frozenset("sql statement statements sqlquery querysql ddl dml".split())
 _OTHER_LANGUAGES = frozenset("cypher gremlin sparql kql graphql gql mql aql dql n1ql flux influxql aggregation".split())
+_OTHER_STORES = frozenset("neo4j memgraph mongo mongodb neptune arangodb dgraph couchbase cosmosdb".split())
 _PAGE_SCRIPTS = frozenset("js javascript jscode javascriptcode".split())
 _RUN = frozenset(
     "run runs entrypoint beforescript afterscript postinstall preinstall oncomplete cron crontab "
@@ -166,6 +167,13 @@ def content_of(key: str) -> int:
 
 
 @lru_cache(maxsize=4096)
+def holds_query(key: str) -> bool:
+    """Whether an argument of that name holds a query, and no other text."""
+    found = words(fold(key)[:80])
+    return bool(found) and (found[-1] in ("query", "queries") or found[-1] in _OTHER_LANGUAGES | _SQL)
+
+
+@lru_cache(maxsize=4096)
 def program_of(tool: str) -> str:
     """The program with subcommands that a tool is named after: `kubectl`, `aws_cli`; else empty."""
     found = [
@@ -209,7 +217,7 @@ def kind_of(tool: str) -> int:
         out |= ToolKind.SHELL
     if found & _SHOWS_EVENTS and found & _EVENTS and (out or verbs.names_a_log(tool)):
         out |= ToolKind.LISTS_EVENTS | ToolKind.READS
-    if found & _REPORTS and not found & _ABOUT_QUESTIONS:
+    if found & (_REPORTS | _OTHER_LANGUAGES | _OTHER_STORES) and not found & _ABOUT_QUESTIONS:
         out |= ToolKind.REPORTS
     if program_of(tool):
         out |= ToolKind.PROGRAM

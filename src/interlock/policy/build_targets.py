@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from interlock.policy import kinds, options, paths, programs, python_code
+from interlock.policy import kinds, options, paths, python_code
 from interlock.policy.tool_definitions import words
 from interlock.policy.verbs import asks_for_act
 from interlock.policy.vocabulary import GUARDS

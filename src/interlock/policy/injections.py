@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 
-from interlock.policy import commands, kinds, sql, urls
+from interlock.policy import commands, kinds, other_queries, sql, urls
 from interlock.policy.calls import Raised
 
 LONGEST = 4_000
@@ -77,26 +77,6 @@ STAGES: Mapping[str, Raised] = {
     "$accumulator": kinds.HIDDEN,
 }  # fmt: skip
 """Keys in a query to a document store that write its result to a collection, or run a script."""
-_HANDLE = re.compile(r"\bMATCH\b|\bg\s?\.\s?[VE]\s?\(|\bdb\s?\.\s?\w", re.IGNORECASE)
-"""How queries to graph and document databases begin; the operation follows."""
-_DELETES_IT = re.compile(
-    r"\bDELETE\s{1,9}\w|\b(?:drop\w{0,20}|remove|delete\w{0,20}|findOneAndDelete)\s?\(", re.IGNORECASE
-)
-_WRITES_IT = re.compile(
-    r"\b(?:SET|REMOVE)\s{1,9}\w|\b(?:insert\w{0,20}|update\w{0,20}|replace\w{0,20}|rename\w{0,20}|bulkWrite|createIndex|"
-    r"findOneAnd\w{0,20})\s?\(",
-    re.IGNORECASE,
-)
-_DELETES = re.compile(
-    r"\bDELETE\s{1,9}(?:DATA\s{0,9}|WHERE\s{0,9})?\{|\b(?:CLEAR|DROP)\s{1,9}(?:SILENT\s{1,9})?"
-    r"(?:GRAPH|ALL|DEFAULT|NAMED|CONSTRAINT|MEASUREMENT|SERIES|BUCKET)\b|^\s*\.(?:drop|delete|purge|clear)\b",
-    re.IGNORECASE,
-)
-_WRITES = re.compile(
-    r"^\s*(?:CREATE|MERGE)\s?\(|\bINSERT\s{1,9}(?:DATA\s{0,9})?\{|\bLOAD\s{1,9}(?:CSV\b|<)|"
-    r"^\s*\.(?:alter|create|set|append|ingest|rename)\b",
-    re.IGNORECASE,
-)
 
 
 def may_inject(text: str) -> bool:
@@ -171,19 +151,18 @@ def findings_in_value(text: str, *, reads: bool) -> Iterator[Raised]:
         yield from _after_first_statement(text)
 
 
-def findings_in_query(text: str) -> Iterator[Raised]:
-    """Findings for a query that is not plain SQL: a stacked statement, or one in another language."""
-    if len(text) > LONGEST:
+def findings_in_query(text: str, *, is_meant: bool = True) -> Iterator[Raised]:
+    """Findings for a query that is not plain SQL: a stacked statement, or one in another language.
+
+    Unless it is meant for a database, a text that begins like a definition or a call may be a question.
+    """
+    if len(text) > 5 * LONGEST:
         return
     if "__" in text and _REACHED.search(text):
         yield kinds.HIDDEN
     if ";" in text:
         yield from _after_first_statement(text)
-    begins = _HANDLE.search(text)
-    if _DELETES.search(text) or (begins and _DELETES_IT.search(text, begins.end() - 1)):
-        yield kinds.DATABASE_DELETE
-    elif _WRITES.search(text) or (begins and _WRITES_IT.search(text, begins.end() - 1)):
-        yield kinds.DATABASE_WRITE
+    yield from other_queries.findings(text, is_meant=is_meant)
 
 
 def _after_first_statement(text: str) -> Iterator[Raised]:

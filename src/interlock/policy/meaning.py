@@ -48,6 +48,7 @@ _OPENINGS = frozenset('{[" \t\n\ufeff/~.\\')
 _SCALARS = frozenset((int, float, bool))
 _SPOKEN = Content.PROSE | Content.COMMAND | Content.CODE | Content.SQL | Content.MAYBE_SQL | Content.BODY
 """Arguments whose text is judged by its own rules; any other text is a plain value."""
+_QUERIED = ToolKind.DATABASE | ToolKind.REPORTS
 _PLAINLY = (Content.NOTHING, Content.SOUGHT)
 _ORDERS = Content.PROSE | Content.COMMAND | Content.CODE | Content.SQL | Content.RUN
 _WRITE_METHODS = frozenset("POST PUT PATCH DELETE CONNECT TRACE MKCOL MOVE COPY PROPPATCH LOCK PURGE".split())
@@ -233,7 +234,7 @@ class _Judgement:
             if what & Content.RUN or injections.may_inject(text):
                 self._value(text, what)
         elif what & (Content.SQL | Content.MAYBE_SQL) and not (self.builtin or what & Content.COMMAND):
-            self.add(injections.findings_in_query(text))
+            self._query(key, text)
         if not what & Content.PROSE and (what & Content.PATH or text[:1] in "/~.\\" or text[1:2] == ":"):
             self._path(text, what)
         sought = self.reads and what & Content.SOUGHT
@@ -332,6 +333,12 @@ class _Judgement:
             found = sql.judge(text)
             self.add(found if sure or asked else [f for f in found if f is not kinds.DATABASE_UNREADABLE])
             self.add((kinds.ACTS,) if not self.builtin and kinds.DATABASE_WRITE in found and sql.changes(text) else ())
+
+    def _query(self, key: str, text: str) -> None:
+        """Judges a query that may be in any language, or a question in words."""
+        is_meant = bool(self.kind & _QUERIED) or (argument_names.holds_query(key) and not self.reads)
+        found = tuple(injections.findings_in_query(text, is_meant=is_meant))
+        self.add((*found, kinds.ACTS) if is_meant and kinds.DATABASE_WRITE in found else found)
 
     def _address(self, key: str, text: str, what: int) -> None:
         if (" " in text.strip() or _RELATIVE.fullmatch(text)) and not _SCHEME.match(text):

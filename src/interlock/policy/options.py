@@ -227,6 +227,10 @@ def _patterns(name: str) -> tuple[tuple[re.Pattern[str], Raised], ...]:
     )
 
 
+_DOCUMENT_STORES = frozenset(("mongosh", "mongo"))
+"""Shells whose scripts `services` reads."""
+
+
 def judge(name: str, args: Sequence[str]) -> Iterator[Raised]:
     """Findings for the arguments of a program, independent of what the program is."""
     patterns = _patterns(name)
@@ -239,7 +243,7 @@ def judge(name: str, args: Sequence[str]) -> Iterator[Raised]:
             value = (
                 found["value"] if found["value"] is not None else (args[number + 1] if number + 1 < len(args) else "")
             )
-            if value.lower() not in _QUIET:
+            if value.lower() not in _QUIET and not (found["name"] == "eval" and name in _DOCUMENT_STORES):
                 yield HIDDEN
         if arg[-1:] in "0123456789]" and _OPEN.match(arg):
             yield LEAVES

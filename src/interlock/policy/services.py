@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from interlock.policy import programs, windows
+from interlock.policy import other_queries, programs, windows
 from interlock.policy.printing import UNKNOWN
 from interlock.policy.tool_definitions import words
 from interlock.policy.verbs import asks_for_act, asks_for_change
@@ -132,10 +132,14 @@ _READS: Mapping[str, frozenset[str]] = {
         "consul": "members info version catalog~nodes catalog~services",
         "istioctl": "analyze version proxy-status ps describe",
         "minikube kind k9s": "status ip version get profile~list node~list addons~list service~list logs",
+        "mongosh mongo": "",
         "doctl linode-cli ibmcloud openstack az gcloud aliyun exo oci scw hcloud": "",
     }.items()
 }  # fmt: skip
 _BY_NAME = {name: verbs for names, verbs in _READS.items() for name in names.split()}
+_DOCUMENT_STORES = frozenset(("mongosh", "mongo"))
+_HERE = re.compile(r"(?:mongodb://)?(?:localhost|127\.0\.0\.1)(?::\d+)?(?:/\w*)?|\w+")
+"""A database of this machine, as shells of document stores name it."""
 _CLOUDS = frozenset("doctl linode-cli ibmcloud openstack az gcloud aliyun exo oci scw hcloud".split())
 _AWS = re.compile(
     r"(?:describe|list|get|head|lookup|search|estimate|detect|validate|batch-get|scan|query|filter|ls|tail|"
@@ -218,6 +222,8 @@ def command_of(name: str, args: Sequence[str]) -> tuple[Sequence[str], bool]:
 
 def reads(name: str, args: Sequence[str]) -> bool:
     """Whether a service's command line only reads from it."""
+    if name in _DOCUMENT_STORES:
+        return _shell_only_looks(args)
     if _asks_for_help(name, args) or _only_tries(name, args):
         return True
     if name in ("gh", "glab") and (at := next((at for at, arg in enumerate(args) if arg in _METHOD), None)):
@@ -262,6 +268,18 @@ def reads(name: str, args: Sequence[str]) -> bool:
     if name == "systemctl" and re.fullmatch(r"list-[a-z-]+", first):
         return True
     return first in verbs_of or two in verbs_of or three in verbs_of
+
+
+def _shell_only_looks(args: Sequence[str]) -> bool:
+    """Whether a document store's shell is given scripts that certainly read, and a database of this machine."""
+    scripts, rest = [], list(args)
+    while rest:
+        arg = rest.pop(0)
+        if arg.startswith("--eval"):
+            scripts.append(arg.partition("=")[2] if "=" in arg else rest.pop(0) if rest else UNKNOWN)
+        elif arg not in ("--quiet", "--norc", "--json") and not _HERE.fullmatch(arg):
+            return len(args) == 1 and arg in ("--version", "--help", "-h")
+    return bool(scripts) and all(UNKNOWN not in each and other_queries.only_looks(each) for each in scripts)
 
 
 def _asks_for_help(name: str, args: Sequence[str]) -> bool:

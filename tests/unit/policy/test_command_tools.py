@@ -59,6 +59,7 @@ bc <<< '3 * 14'
 tree -aC src
 file pier.py
 mapfile -t names < <(find . -name "*.csv")
+mongosh tides --quiet --eval 'db.quays.countDocuments({depth: 4})'
 """.strip().splitlines()
 ACTS = r"""
 rm pier.py
@@ -175,6 +176,8 @@ printenv QUAY_TOKEN
 docker ps --format "{{.Config.Env}}"
 git stash show; git stash drop
 node -v quay.js
+ls | xargs -I ls ls tides.csv
+mongosh tides --eval 'db.quays.insertOne({})'
 yq -i .a=1 tides.yml
 """.strip().splitlines()
 
