@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from interlock.policy import kinds
+from interlock.policy import kinds, sql_sizes
 from interlock.policy.calls import Raised
 from interlock.policy.folding import fold
 from interlock.policy.kinds import by
@@ -206,6 +206,8 @@ def _functions_and_tables(words: list[str]) -> list[Raised]:
     if first in ("PRAGMA", *_BRACKETS):
         return []
     found = reached(words)
+    if sql_sizes.makes_too_much(words):
+        found.append(by(kinds.DESTROYS, "SELECT"))
     if "\\" in words and any(a == "\\" and b in _ORDERS for a, b in pairwise(words)):
         found.append(kinds.DATABASE_UNREADABLE)
     if first in _QUERIES:

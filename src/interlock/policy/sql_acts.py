@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from interlock.policy import kinds
+from interlock.policy import kinds, sql_sizes
 from interlock.policy.calls import Raised
 
 if TYPE_CHECKING:
@@ -91,8 +91,10 @@ def is_endless(words: Sequence[str]) -> bool:
         if word == "(" and words[at - 1] in ("AS", "MATERIALIZED"):
             inside = _enclosed(words, at)
             again = inside[_last(inside, "UNION") + 1 :]
-            if "UNION" in inside and _defined(words, at) in again and _LIMITS.isdisjoint(again):
-                return "," not in again[_last(again, "FROM") :]
+            if "UNION" in inside and _defined(words, at) in again:
+                return sql_sizes.counts_too_far(again) or (
+                    _LIMITS.isdisjoint(again) and "," not in again[_last(again, "FROM") :]
+                )
     return False
 
 

@@ -306,6 +306,18 @@ def test_a_tool_for_one_program_may_look() -> None:
 @pytest.mark.parametrize(
     "code",
     [
+        "from __future__ import annotations\nimport hashlib\nprint(hashlib.sha256(b'quay').hexdigest())",
+        "import base64, pprint\npprint.pprint(base64.b64decode('cXVheQ=='))",
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2], [3, 4])\nplt.show()",
+    ],
+)
+def test_code_that_only_computes_runs(code: str) -> None:
+    assert asked("python_interpreter", "Runs Python code", {"code": code}) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
         "open('tides.csv', 'w').write('x')",
         "import os\nos.listdir('.')",
         "frame.to_csv('tides.csv')",
@@ -314,6 +326,9 @@ def test_a_tool_for_one_program_may_look() -> None:
         "import requests",
         "eval('1')",
         "while True: pass",
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.savefig('tides.png')",
+        "import matplotlib.pyplot as plt\nplt.style.use('https://tides.test/quay.mplstyle')",
+        "import matplotlib.pyplot as plt\nplt.imread('tides.png')",
         "height(3)",
     ],
 )
