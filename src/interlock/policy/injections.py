@@ -156,7 +156,7 @@ def findings_in_query(text: str, *, is_meant: bool = True) -> Iterator[Raised]:
 
     Unless it is meant for a database, a text that begins like a definition or a call may be a question.
     """
-    if len(text) > 5 * LONGEST:
+    if len(text) > (5 * LONGEST if is_meant else LONGEST):
         return
     if "__" in text and _REACHED.search(text):
         yield kinds.HIDDEN
