@@ -288,11 +288,16 @@ def end(
     results: Results | None,
     now: datetime,
 ) -> None:
-    """Ends a run: records what is left, its state, its task's next state, and the event for the coordinator."""
+    """Ends a run: records what is left, its state, its task's next state, and the event for the coordinator.
+
+    Work on a task that somebody has stopped meanwhile does not end, but goes on after that: its task is blocked and
+    could not be handed in, so that all of it would be done again.
+    """
     last = step or results
     mailbox.finish(
         tx, claim, ending.status, ending.stop_reason, now, result=ending.result, error=ending.error,
         steps=step.number if step is not None else None, progress=last.progress if last is not None else None,
+        unless_asked_back=claim.run.kind == "task" and ending.status == "completed",
     )  # fmt: skip
     if step is not None:
         write_step(tx, claim, spender, step, now)

@@ -86,6 +86,8 @@ _END = (
     )
 )
 _END_WITH = _END.values(_TOTALS)
+_END_UNASKED = _END.where(_UNASKED)
+_END_UNASKED_WITH = _END_WITH.where(_UNASKED)
 _PARK = (
     sa.update(RUNS)
     .where(_run.id == b("run"), _run.fence == b("lease"), _run.status == sa.text("'running'"), _UNASKED)
@@ -189,17 +191,19 @@ def finish(
     error: str | None,
     steps: int | None = None,
     progress: Progress | None = None,
+    unless_asked_back: bool = False,
 ) -> None:
     """Ends a run (completed, failed or cancelled) with its last usage, and frees its lane for the next run.
 
-    Raises LeaseLost.
+    Raises LeaseLost; with `unless_asked_back`, also if somebody has cancelled or stopped it.
     """
     _hold(tx, claim)
     end = {**claim.params, "to": status, "stop": stop_reason, "answer": result, "fault": error, "now": now}
     end["steps"] = steps
     if progress is not None:
         end.update(progress.params)
-    tx.must(_END if progress is None else _END_WITH, end, 1, LeaseLost(claim.run.id))
+    plain, whole = (_END_UNASKED, _END_UNASKED_WITH) if unless_asked_back else (_END, _END_WITH)
+    tx.must(plain if progress is None else whole, end, 1, LeaseLost(claim.run.id))
     observe(tx, "run_ended", run=claim.run, status=status, stop_reason=stop_reason)
     tx.must(LET_GO, {**claim.params, "now": now}, 1, LeaseLost(claim.run.id))
     if is_awaited(claim.run):

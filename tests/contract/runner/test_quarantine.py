@@ -53,6 +53,22 @@ async def test_runs_end_at_once_tasks_are_blocked_and_all_goes_on_where_it_was(
     assert gate.count == 2
 
 
+async def test_run_whose_last_words_come_with_a_quarantine_hands_in_after_its_release(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    async def last_words(_: ModelRequest) -> str:
+        await emergency.quarantine(stage.runtime, stage.ada, "operations", wait_s=0)
+        return "done"
+
+    stage = await staged(store, tmp_path, ScriptedModel(hand_in(), last_words, "done"))
+    run = await stage.task()
+    assert await stage.work() == [run]
+    assert await blocked(stage, run) == ("BLOCKED", "OPERATOR")
+    await emergency.release(stage.runtime, stage.ada, "operations")
+    assert await stage.work() == [run], "else its coordinator would have all of it done again"
+    assert await blocked(stage, run) == ("REVIEW", None)
+
+
 async def test_being_set_apart_again_and_again_is_no_loop_of_the_task(store: CountingStore, tmp_path: Path) -> None:
     stage = await staged(store, tmp_path, ScriptedModel(otherwise=lambda _: "done"))
     task = await stage.task_of(await stage.task())
