@@ -60,7 +60,7 @@ async def _taps(folder: Path, count: int) -> list[float]:
             await people.link(box.runtime, box.person, ana["id"], "slack:U0ANA")
             async with served(box, "127.0.0.1", 0, always=True) as door, httpx2.AsyncClient() as client:
                 await box.start()
-                hook = f"{door.told[-1].removeprefix('listening at ')}/slack/events"
+                hook = f"{door.notices[-1].removeprefix('listening at ')}/slack/events"
                 took = []
                 for number in range(count):
                     await conversation.say(box.runtime, box.person, "learner", f"note {number}")

@@ -102,8 +102,8 @@ def _room_tokens(session: Session) -> int:
 async def reset(session: Session) -> None:
     """Lets go of all but the message that woke the run, and says so. Source: row E14."""
     rows = await session.runtime.store.read(traces.messages, session.claim.run.id)
-    told = system_words("system", f"{_EMPTIED}{_done(rows)}")
-    place = _place(session, markers.EMERGENCY, everything(rows, session.claim.run.seq), told.text)
+    notice = system_words("system", f"{_EMPTIED}{_done(rows)}")
+    place = _place(session, markers.EMERGENCY, everything(rows, session.claim.run.seq), notice.text)
     await session.write(_record_omission, session.claim, session.spender, None, place, session.now())
     await _reload(session, rows, place)
 
@@ -136,8 +136,8 @@ async def compact(session: Session) -> Failed | None:
 async def _record_summary(session: Session, found: Cut, outcome: Turn | Failed | None, rows: Sequence[Any]) -> None:
     """Puts the summary in place of what is older, or a word that it was left out."""
     said = _summary_in(outcome.reply) if isinstance(outcome, Turn) else None
-    told = system_words("system", _SUMMED_UP, beside=said) if said else system_words("system", _LEFT_OUT)
-    place = _place(session, markers.COMPACTION, found, told.text)
+    notice = system_words("system", _SUMMED_UP, beside=said) if said else system_words("system", _LEFT_OUT)
+    place = _place(session, markers.COMPACTION, found, notice.text)
     if isinstance(outcome, Turn):
         step = step_of(session, outcome, (), session.now())._replace(stop_reason=COMPACTION, lines=())
         await session.write(_sum_up, session.claim, session.spender, step, place, session.now())

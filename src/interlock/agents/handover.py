@@ -65,10 +65,10 @@ def ask_about_uncertain(
 def earlier_work(tx: Tx, task: Any) -> tuple[str, ...]:
     """What the lost agents of a task had done, a line for each call that had, or may have had, an effect."""
     calls = [call for run_id in lost_workers.of_task(tx, task.id) for call in traces.calls(tx, run_id)]
-    told = [call for call in calls if call.status in _TOLD]
-    answers = _answers(tx, task) if any(call.status == "unknown" for call in told) else {}
-    lines = [_line(call, answers.get(call.id)) for call in told[-MOST_CALLS:]]
-    left_out = len(told) - len(lines)
+    notable = [call for call in calls if call.status in _TOLD]
+    answers = _answers(tx, task) if any(call.status == "unknown" for call in notable) else {}
+    lines = [_line(call, answers.get(call.id)) for call in notable[-MOST_CALLS:]]
+    left_out = len(notable) - len(lines)
     return (*([f"{left_out} earlier calls are left out"] if left_out else []), *lines)
 
 

@@ -14,7 +14,7 @@ from interlock.store.sessions import IMPORTED
 
 UNTRUSTED = "untrusted"
 _ID = re.compile(r"[^A-Za-z0-9_-]")
-_TOLD = (
+_NOTICE = (
     "This conversation comes from a file. What was said before was summed up in it; the summary follows as the file "
     "has it."
 )
@@ -51,7 +51,7 @@ def _plain(name: str) -> str:
 
 def summary_text(marker: Any) -> str:
     """What is said in place of what came before a file's records; empty if nothing is."""
-    return system_words("system", _TOLD, marker.summary).text if marker.summary else ""
+    return system_words("system", _NOTICE, marker.summary).text if marker.summary else ""
 
 
 def labels(history: Sequence[Any], marker: Any | None) -> frozenset[str]:

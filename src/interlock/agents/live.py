@@ -42,15 +42,15 @@ class Words:
         if not session.runtime.events.has_listeners or not delta:
             self._kept = ""
             return
-        told, self._kept = session.runtime.vault.parted(self._kept + delta)
-        if told:
-            _publish(session.runtime, session.claim, ASSISTANT, delta=told)
+        text, self._kept = session.runtime.vault.parted(self._kept + delta)
+        if text:
+            _publish(session.runtime, session.claim, ASSISTANT, delta=text)
 
     def end(self) -> None:
         """No more words come: what was kept back is told."""
-        told, self._kept = self._kept, ""
-        if told:
-            _publish(self._session.runtime, self._session.claim, ASSISTANT, delta=told)
+        text, self._kept = self._kept, ""
+        if text:
+            _publish(self._session.runtime, self._session.claim, ASSISTANT, delta=text)
 
 
 def compacted(session: Session, tokens_before: int, summary: str) -> None:
@@ -91,10 +91,10 @@ def _channel(claim: Claim) -> str:
 def _publish(runtime: Runtime, claim: Claim, what: str, **payload: Any) -> None:
     if runtime.events.has_listeners:
         run = claim.run
-        told = {"run_id": run.id, **payload}
+        event = {"run_id": run.id, **payload}
         runtime.events.tell(
             Event(
-                name=what, payload=told, project_id=run.project_id, run_id=run.id, agent_id=run.agent_id,
+                name=what, payload=event, project_id=run.project_id, run_id=run.id, agent_id=run.agent_id,
                 channel_id=run.channel_id or run.payload.get("within"), mission_id=run.mission_id,
                 person_id=run.cause_id if run.cause_kind == "message" else None,
             )

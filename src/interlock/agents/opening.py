@@ -193,8 +193,10 @@ def _with_secrets(runtime: Runtime, spec: ToolSpec, persona: Persona) -> ToolSpe
     offered = runtime.vault.offered(Who(tool.name, persona.name, outside=tool.outside))
     if not offered:
         return spec
-    told = ", ".join(f"{{{{secret:{name}}}}}" for name in offered)
-    return replace(spec, description=f"{spec.description} Write {told} where that secret belongs: its value is put in.")
+    references = ", ".join(f"{{{{secret:{name}}}}}" for name in offered)
+    return replace(
+        spec, description=f"{spec.description} Write {references} where that secret belongs: its value is put in."
+    )
 
 
 def _caller(brief: Brief, persona: Persona) -> Caller:
@@ -260,8 +262,8 @@ def _first_message(brief: Brief) -> Message:
     payload = brief.run.payload
     if brief.run.kind == CHILD_END:
         return Message("user", (subagents.child_end(payload),))
-    if (told := subagents.words(brief.run)) is not None:
-        return Message("user", (*map(_waiting, brief.unfinished), *told))
+    if (blocks := subagents.words(brief.run)) is not None:
+        return Message("user", (*map(_waiting, brief.unfinished), *blocks))
     words = Text(str(payload.get("prompt") or payload.get("text") or ""))
     more = (*_attached(payload.get("attachments") or ()), *scheduled.notice(payload))
     return Message("user", (*map(_waiting, brief.unfinished), *rounds.speaker_of(payload), words, *more))

@@ -34,16 +34,16 @@ def speaker_of(payload: Mapping[str, Any]) -> tuple[Text, ...]:
     who = f"{name}, a person," if payload.get("by") == PERSON else f"{name}, another agent,"
     if "room" in payload:
         thread = f", in the thread of {payload['thread']}" if payload.get("thread") else ""
-        told = f"{who} says {_where(payload)}{thread} (message {payload['message']}):"
+        heading = f"{who} says {_where(payload)}{thread} (message {payload['message']}):"
     elif "thread_of" in payload:
         title = one_line(str(payload.get("title", "")))
-        told = (
+        heading = (
             f"{who} names you in the thread of the task “{title}” ({payload['thread_of']}). Nobody reads what you "
             "write here: act on it where you can, or call do_nothing."
         )
     else:
         return ()
-    return (system_words("system", told),)
+    return (system_words("system", heading),)
 
 
 def _where(payload: Mapping[str, Any]) -> str:

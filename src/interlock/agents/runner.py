@@ -248,14 +248,14 @@ async def _finish_step(session: Session) -> bool:
             return False
     session.owes_answers = False
     stuck, answers = session.stuck(), session.answers()
-    told = session.results(settled.done, settled.holds, answers)
+    results = session.results(settled.done, settled.holds, answers)
     if session.quiet:
-        await _end(session, _final_ending(session, session.last_text), results=told)
+        await _end(session, _final_ending(session, session.last_text), results=results)
         return False
     if stuck is not None:
-        await _end(session, _gets_nowhere(stuck), results=told)
+        await _end(session, _gets_nowhere(stuck), results=results)
         return False
-    await _commit_results(session, answers, told)
+    await _commit_results(session, answers, results)
     return True
 
 
@@ -267,15 +267,15 @@ def _final_ending(session: Session, text: str) -> Ending:
     return Ending(status="completed", stop_reason="end_turn", result=text)
 
 
-async def _commit_results(session: Session, message: Message, told: Results) -> None:
+async def _commit_results(session: Session, message: Message, results: Results) -> None:
     """Transaction B: the outcomes, the answers to the model, and the next reservation if there is money for it."""
-    session.said(message, told)
+    session.said(message, results)
     reservation, wanted = session.quote()
     try:
-        await session.record(told, reservation)
+        await session.record(results, reservation)
         session.reserved(reservation, wanted)
     except OverBudget:
-        await session.record(told)
+        await session.record(results)
 
 
 async def _end(

@@ -53,9 +53,9 @@ def _safe(block: Block) -> Block:
         case SystemText(text):
             return Text(text)
         case Text(text):
-            return block if (told := harmless(text)) == text else Text(told)
+            return block if (cleaned := harmless(text)) == text else Text(cleaned)
         case ToolResult(call_id, content, is_error):
-            return block if (told := harmless(content)) == content else ToolResult(call_id, told, is_error)
+            return block if (cleaned := harmless(content)) == content else ToolResult(call_id, cleaned, is_error)
     return block
 
 

@@ -178,11 +178,11 @@ def conclude(tx: Tx, about: str, now: datetime, *, early: bool = False) -> bool:
             missions.notify(tx, task.mission_id, "voted", {"task_id": task_id}, now)
         return task is not None
     consulting.keep_votes(tx, rest, shown(rows))
-    told = in_words(rows, outcome)
+    outcome_text = in_words(rows, outcome)
     if outcome is Outcome.NO:
         why = "; ".join(row.reason for row in rows if row.verdict == ballots.NO)
-        return consulting.refuse_by_consensus(tx, rest, f"{told}: {why}", now)
-    return consulting.release(tx, rest, now, [told]) is not None
+        return consulting.refuse_by_consensus(tx, rest, f"{outcome_text}: {why}", now)
+    return consulting.release(tx, rest, now, [outcome_text]) is not None
 
 
 def shown(rows: Sequence[Any]) -> list[dict[str, Any]]:

@@ -51,7 +51,7 @@ async def opened(asked: asyncio.Event, tell: Callable[[str], object], **override
     and will not have it.
     """
     async with contextlib.AsyncExitStack() as stack:
-        told = None
+        problem_told = None
         while True:
             try:
                 box = await stack.enter_async_context(Interlock.open(**overrides))
@@ -59,9 +59,9 @@ async def opened(asked: asyncio.Event, tell: Callable[[str], object], **override
             except (Unreachable, CommitUnknown) as error:
                 if error.is_final:
                     raise
-                if str(error) != told:
+                if str(error) != problem_told:
                     tell(f"{error}; waiting for it")
-                told = str(error)
+                problem_told = str(error)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(asked.wait(), REACH_S)
                 raise ToldToStop

@@ -134,8 +134,8 @@ def _kept(settings: Settings, now: datetime) -> Path | None:
         raise Conflict(f"{error}; to replace it without keeping it, give `--no-keep`") from error
     except StoreError as error:
         if exchange.holds_something(url, pooled=pooled):
-            told = f"what is there now cannot be backed up: {error}"
-            raise Conflict(f"{told}; to replace it without keeping it, give `--no-keep`") from error
+            problem = f"what is there now cannot be backed up: {error}"
+            raise Conflict(f"{problem}; to replace it without keeping it, give `--no-keep`") from error
         return None
     return kept
 

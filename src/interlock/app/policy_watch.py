@@ -46,7 +46,7 @@ class PolicyWatch:
         self._taken: str | None = None
         """The content that was judged last."""
         self._faults: list[str] = []
-        self._told: bool | None = None
+        self._reported: bool | None = None
         """Whether it is on record that the file cannot be used; None: nobody knows."""
         self._change: tuple[str, str] | None = None
         """What is in force and not on record yet: the former hash and the new one."""
@@ -77,9 +77,9 @@ class PolicyWatch:
             faults = await asyncio.to_thread(self._take, found)
             if faults is not None:
                 self._faults, self._taken = faults, found
-        if self._change is not None or (self._taken is not None and self._told is not bool(self._faults)):
+        if self._change is not None or (self._taken is not None and self._reported is not bool(self._faults)):
             await self.runtime.store.write(_record, self.runtime, path, tuple(self._faults), self._change)
-            self._change, self._told = None, bool(self._faults)
+            self._change, self._reported = None, bool(self._faults)
 
     def _has_appeared(self) -> bool:
         return self._appears_at is not None and os.path.lexists(self._appears_at)

@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 class Served:
     """What is being served. `task` ends early only where the door broke, and raises what broke it."""
 
-    told: tuple[str, ...]
+    notices: tuple[str, ...]
     """Lines for the operator: which chats, and where the door is."""
     task: "asyncio.Task[None] | None"
 
@@ -41,12 +41,12 @@ async def served(box: Interlock, host: str, port: int, *, always: bool) -> Async
         surfaces = await stack.enter_async_context(attended(box.runtime))
         stack.push_async_callback(box.stop)
         box.outlets.extend(chat.surface.sender() for chat in surfaces.chats)
-        told = [chat.told for chat in surfaces.chats]
+        notices = [chat.description for chat in surfaces.chats]
         task = None
         if surfaces.hooks or always or await tokens.are_there(box.runtime):
             url, task = await stack.enter_async_context(_door(box, surfaces, host, port))
-            told.append(f"listening at {url}")
-        yield Served(tuple(told), task)
+            notices.append(f"listening at {url}")
+        yield Served(tuple(notices), task)
 
 
 @contextlib.asynccontextmanager

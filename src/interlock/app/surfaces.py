@@ -47,7 +47,7 @@ class Chat:
     """One chat service as it is set up here."""
 
     surface: Surface
-    told: str
+    description: str
     """For the operator: which, and how it is heard."""
     path: str | None
     """Of the hook that the service calls; None if we connect to it."""
@@ -85,7 +85,9 @@ async def attended(runtime: Runtime) -> AsyncIterator[Surfaces]:
     chats = tuple(_chat(name, runtime, reception) for name in names)
     await runtime.store.write(_name_rooms, runtime.settings, runtime.clock.now())
     duties = [asyncio.create_task(reception.run(), name="reception")]
-    duties += [asyncio.create_task(lasting(chat.surface.run, chat.told), name=chat.told) for chat in chats]
+    duties += [
+        asyncio.create_task(lasting(chat.surface.run, chat.description), name=chat.description) for chat in chats
+    ]
     try:
         yield Surfaces(chats)
     finally:
@@ -96,14 +98,14 @@ async def attended(runtime: Runtime) -> AsyncIterator[Surfaces]:
             await chat.surface.close()
 
 
-async def lasting(run: Callable[[], Awaitable[object]], told: str, *, rest_s: float = REST_S) -> None:
+async def lasting(run: Callable[[], Awaitable[object]], name: str, *, rest_s: float = REST_S) -> None:
     """Keeps up what receives from a chat: where it breaks off, that is logged, and it begins anew after a rest."""
     while True:
         try:
             await run()
             return
         except Exception as error:  # noqa: BLE001 (nobody could say `stop` any more)
-            _log.error("%s: it broke off and begins anew: %s: %s", told, type(error).__name__, error)
+            _log.error("%s: it broke off and begins anew: %s: %s", name, type(error).__name__, error)
             await asyncio.sleep(rest_s)
 
 

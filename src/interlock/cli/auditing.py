@@ -122,12 +122,12 @@ def _tell(found: "Report") -> None:
         screen.line(f"and {found.omitted:,} more", style="red")
     for remark in found.remarks:
         screen.note(f"remark: {remark}")
-    told = [f"{found.sealed:,} of {found.rows:,} activities are as {found.links:,} links have sealed them"]
+    counts = [f"{found.sealed:,} of {found.rows:,} activities are as {found.links:,} links have sealed them"]
     if found.redacted:
-        told.append(f"{found.redacted:,} of them as an erasure changed them")
+        counts.append(f"{found.redacted:,} of them as an erasure changed them")
     if found.pruned:
-        told.append(f"{found.pruned:,} more were deleted by retention")
-    screen.line(", ".join(told))
+        counts.append(f"{found.pruned:,} more were deleted by retention")
+    screen.line(", ".join(counts))
     if found.unsealed:
         first = found.unsealed_first
         verb = "is" if found.unsealed == 1 else "are"

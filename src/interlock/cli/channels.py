@@ -83,7 +83,7 @@ def create(
         kind = "private" if private else "channel"
         return await rooms.create(box.runtime, box.person, name, kind=kind, members=member or (), topic=topic)
 
-    _told(_in_box(making, project), as_json)
+    _show(_in_box(making, project), as_json)
 
 
 def show(
@@ -162,7 +162,7 @@ async def _answers(box: "Interlock", said: "View", *, silent: bool) -> "list[Vie
         if hindrance is not None:
             screen.note(f"it waits: {hindrance}")
             return answers
-        told, quiet_since = "", monotonic()
+        last_remark, quiet_since = "", monotonic()
         while not asked.is_set():
             left = await rooms.turns(box.runtime, box.person, said["channel_id"], thread=place)
             rows = await rooms.history(box.runtime, box.person, said["channel_id"], thread=place, most=200)
@@ -174,7 +174,7 @@ async def _answers(box: "Interlock", said: "View", *, silent: bool) -> "list[Vie
             if any(row["seq"] > seen for row in rows):
                 quiet_since = monotonic()
             elif left and monotonic() - quiet_since > QUIET_S:
-                told, quiet_since = await _told_why(box, said, left, told), monotonic()
+                last_remark, quiet_since = await _explain_silence(box, said, left, last_remark), monotonic()
             seen = max([seen, *(row["seq"] for row in rows)])
             if not left:
                 break
@@ -184,8 +184,8 @@ async def _answers(box: "Interlock", said: "View", *, silent: bool) -> "list[Vie
     return answers
 
 
-async def _told_why(box: "Interlock", said: "View", left: list[str], told: str) -> str:
-    """Says why nobody has answered for so long, unless that was `told` already; returns what is told now."""
+async def _explain_silence(box: "Interlock", said: "View", left: list[str], last_remark: str) -> str:
+    """Says why nobody has answered for so long, unless that was `last_remark` already; returns what is told now."""
     from interlock.cli import screen
     from interlock.desk import queues, rooms
 
@@ -194,7 +194,7 @@ async def _told_why(box: "Interlock", said: "View", left: list[str], told: str) 
     why = "; ".join(each["because"] for each in found if each is not None and each["status"] == "created")
     why = why or f"`interlock queue {left[0]}` shows what it waits for"
     words = f"no answer yet from {', '.join(dict.fromkeys(left))}: {why}; Ctrl-C stops watching"
-    if words != told:
+    if words != last_remark:
         screen.note(words)
     return words
 
@@ -223,7 +223,7 @@ def join(name: Name, who: Member = None, project: InProject = None, as_json: Jso
         ident = await rooms.find(box.runtime, box.person, name, project=project)
         return await rooms.join(box.runtime, box.person, ident, who)
 
-    _told(_in_box(joining, project), as_json)
+    _show(_in_box(joining, project), as_json)
 
 
 def leave(name: Name, who: Member = None, project: InProject = None, as_json: Json = False) -> None:
@@ -233,7 +233,7 @@ def leave(name: Name, who: Member = None, project: InProject = None, as_json: Js
     async def leaving(context: "DeskContext", person: "Person") -> "View":
         return await rooms.leave(context, person, await rooms.find(context, person, name, project=project), who)
 
-    _told(opening.at_desk(leaving), as_json)
+    _show(opening.at_desk(leaving), as_json)
 
 
 def archive(
@@ -250,7 +250,7 @@ def archive(
             context, person, await rooms.find(context, person, name, project=project), on=not off
         )
 
-    _told(opening.at_desk(archiving), as_json)
+    _show(opening.at_desk(archiving), as_json)
 
 
 def _in_box(work: "Callable[[Interlock], Any]", project: str | None) -> "View":
@@ -268,7 +268,7 @@ def _in_box(work: "Callable[[Interlock], Any]", project: str | None) -> "View":
     return opening.run(whole())
 
 
-def _told(found: "View", as_json: bool) -> None:
+def _show(found: "View", as_json: bool) -> None:
     from interlock.cli import screen
 
     if as_json:

@@ -171,10 +171,10 @@ class _Talk:
         if self.wanted.as_json:
             screen.data(asdict(reply))
         else:
-            self._told(reply)
+            self._show(reply)
         return EXITS.get(reply.stop_reason, 1)
 
-    def _told(self, reply: "Reply") -> None:
+    def _show(self, reply: "Reply") -> None:
         from interlock.cli import screen
 
         if reply.stop_reason == "waiting":

@@ -70,7 +70,7 @@ async def examine() -> list[Finding]:
         try:
             findings += check(settings)
         except OSError as error:
-            findings.append(Finding(check.__name__.strip("_"), "error", os_errors.told(error) or str(error)))
+            findings.append(Finding(check.__name__.strip("_"), "error", os_errors.explanation(error) or str(error)))
     findings.append(await _database(settings))
     if findings[-1].state == "ok":
         findings += await _files(settings)
@@ -230,14 +230,14 @@ def _room(channel: str | None, setting: str) -> str:
 
 
 def _audit(settings: Settings) -> Iterator[Finding]:
-    can_be, told = audit.standing(settings)
-    yield Finding("audit", "ok" if can_be else "error", told)
+    can_be, detail = audit.standing(settings)
+    yield Finding("audit", "ok" if can_be else "error", detail)
 
 
 def _secrets(settings: Settings) -> Iterator[Finding]:
     for each in Vault(settings.secrets).standing():
-        told = each["problem"] or f"{each['name']} from {each['source']}, for {', '.join(each['tools']) or 'no tool'}"
-        yield Finding("secret", "ok" if each["problem"] is None else "error", told)
+        detail = each["problem"] or f"{each['name']} from {each['source']}, for {', '.join(each['tools']) or 'no tool'}"
+        yield Finding("secret", "ok" if each["problem"] is None else "error", detail)
 
 
 def _clock(settings: Settings) -> Iterator[Finding]:
@@ -285,7 +285,7 @@ async def _workers(settings: Settings) -> list[Finding]:
     found = await fleet.workers(settings)
     if found is None:
         return []
-    told = [
+    findings = [
         Finding(
             "worker", "ok",
             f"process {each['pid']} on {each['host'].partition('/')[0]}, version {each['version'] or 'unknown'}, "
@@ -294,7 +294,9 @@ async def _workers(settings: Settings) -> list[Finding]:
         )
         for each in found
     ]  # fmt: skip
-    return told or [Finding("worker", "warning", "no process is executing: start `interlock worker` or `interlock up`")]
+    return findings or [
+        Finding("worker", "warning", "no process is executing: start `interlock worker` or `interlock up`")
+    ]
 
 
 async def _database(settings: Settings) -> Finding:
@@ -302,7 +304,7 @@ async def _database(settings: Settings) -> Finding:
         url, pooled = directly(settings)
         found = await asyncio.to_thread(migrate.revision, url, pooled=pooled)
     except (InterlockError, OSError) as error:
-        refused = os_errors.told(error) if isinstance(error, OSError) else None
+        refused = os_errors.explanation(error) if isinstance(error, OSError) else None
         return Finding("database", "error", refused or str(error))
     if found is None:
         return Finding("database", "ok", f"{settings.database_name}: not there yet, it is created at the first start")

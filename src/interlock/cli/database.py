@@ -124,10 +124,10 @@ def _tell(found: "Restored") -> None:
 
 
 def _as_json(found: "Restored") -> dict[str, Any]:
-    told = asdict(found.uncertain)
+    uncertain = asdict(found.uncertain)
     for name in ("runs", "calls", "messages", "said", "questions", "undone"):
-        told[name] = [row._asdict() for row in getattr(found.uncertain, name)]
+        uncertain[name] = [row._asdict() for row in getattr(found.uncertain, name)]
     return {
         "taken_at": found.manifest.taken_at, "revision": found.manifest.revision, "rows": found.manifest.rows,
-        "replaced": found.replaced, "uncertain": told,
+        "replaced": found.replaced, "uncertain": uncertain,
     }  # fmt: skip

@@ -15,7 +15,7 @@ def pause(reason: Reason = None, as_json: Json = False) -> None:
     """Stop each run after its current step, and start no new ones."""
     from interlock.desk import emergency
 
-    _told(
+    _show(
         opening.at_desk(lambda context, person: emergency.pause(context, person, reason=reason), anyhow=True), as_json
     )
 
@@ -24,7 +24,7 @@ def drain(reason: Reason = None, as_json: Json = False) -> None:
     """Let running runs finish, and start no new ones."""
     from interlock.desk import emergency
 
-    _told(
+    _show(
         opening.at_desk(lambda context, person: emergency.drain(context, person, reason=reason), anyhow=True), as_json
     )
 
@@ -33,14 +33,14 @@ def stop(reason: Reason = None, as_json: Json = False) -> None:
     """Interrupt all running runs at once, and start no new ones; `resume` continues them where they were."""
     from interlock.desk import emergency
 
-    _told(opening.at_desk(lambda context, person: emergency.stop(context, person, reason=reason), anyhow=True), as_json)
+    _show(opening.at_desk(lambda context, person: emergency.stop(context, person, reason=reason), anyhow=True), as_json)
 
 
 def resume(as_json: Json = False) -> None:
     """Let the squad work again."""
     from interlock.desk import emergency
 
-    _told(opening.at_desk(emergency.resume), as_json)
+    _show(opening.at_desk(emergency.resume), as_json)
 
 
 def quarantine(agent: Named, reason: Reason = None, as_json: Json = False) -> None:
@@ -82,7 +82,7 @@ _IS = {"running": "works", "draining": "finishes what runs", "paused": "is pause
 _FATE = {"draining": "finishes", "paused": "ends its step", "stopped": "stopped"}
 
 
-def _told(done: dict[str, Any], as_json: bool) -> None:
+def _show(done: dict[str, Any], as_json: bool) -> None:
     from interlock.cli import screen
 
     if as_json:

@@ -172,7 +172,7 @@ def run(args: Sequence[str]) -> int:
         return INTERRUPTED
     except OSError as error:
         os_errors.let_go_of_output()
-        return 1 if isinstance(error, BrokenPipeError) else _say(os_errors.told(error) or _bug(error), 1)
+        return 1 if isinstance(error, BrokenPipeError) else _say(os_errors.explanation(error) or _bug(error), 1)
     except Exception as error:  # noqa: BLE001 (a traceback is a bug: its details go to a file)
         return _say(_bug(error), 1)
     return code if isinstance(code, int) else 0

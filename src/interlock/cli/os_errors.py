@@ -20,7 +20,7 @@ _ADVICE: Mapping[int, str] = {
 }
 
 
-def told(error: OSError) -> str | None:
+def explanation(error: OSError) -> str | None:
     """What was refused and what to do about it; None if it may be a fault of ours."""
     if isinstance(error, FileNotFoundError) and error.filename is None and _is_nowhere():
         return "the folder that this was started in is gone: change to one that exists"

@@ -167,8 +167,8 @@ def policy_test(
     trust = {name: str(each.trust) for name, each in config.load_all_personas(settings).personas.items()}
     failures, count = run_tests(found, trust, further), len(found.cases) + len(further)
     if as_json:
-        told = [placed(str(failure)) for failure in failures]
-        screen.data({"tests": count, "failed": told, "policy_hash": found.version_hash})
+        messages = [placed(str(failure)) for failure in failures]
+        screen.data({"tests": count, "failed": messages, "policy_hash": found.version_hash})
         raise typer.Exit(FAILED if failures else 0)
     if failures:
         raise InterlockError("\n".join([*map(str, failures), f"{len(failures)} of {count} tests failed"]))

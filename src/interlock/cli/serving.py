@@ -146,7 +146,7 @@ async def _execute(box: "Interlock") -> None:
 def _tell(door: "Served") -> None:
     from interlock.cli import screen
 
-    for line in door.told:
+    for line in door.notices:
         screen.news(line)
 
 
@@ -191,11 +191,11 @@ async def _tell_alerts(box: "Interlock") -> None:
     from interlock.cli import screen
     from interlock.desk import listings
 
-    told: set[str] = set()
+    told_ids: set[str] = set()
     while True:
         with contextlib.suppress(InterlockError):
             for alert in reversed(await listings.alerts(box.runtime)):
-                if alert["id"] not in told:
-                    told.add(alert["id"])
+                if alert["id"] not in told_ids:
+                    told_ids.add(alert["id"])
                     screen.news(f"{alert['severity']}: {screen.plain(alert['text'], one_line=True)}")
         await asyncio.sleep(ALERTS_S)

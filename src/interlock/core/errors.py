@@ -40,12 +40,13 @@ def placed(fault: str) -> dict[str, str | int | None]:
 class NotFound(InterlockError):
     """Nothing has that id or name; one that cannot be an id or a name at all is a UsageError.
 
-    `listing` is the command that lists what there is, where that is not the kind's plural; `told` replaces the message.
+    `listing` is the command that lists what there is, where it is not the plural of the kind. `message` replaces the
+    usual message.
     """
 
-    def __init__(self, kind: str, ident: str, listing: str | None = None, *, told: str | None = None) -> None:
+    def __init__(self, kind: str, ident: str, listing: str | None = None, *, message: str | None = None) -> None:
         self.kind, self.ident = kind, ident
-        super().__init__(told or f"no {kind} `{ident}`: `interlock {listing or f'{kind}s'}` lists what there is")
+        super().__init__(message or f"no {kind} `{ident}`: `interlock {listing or f'{kind}s'}` lists what there is")
 
 
 class Conflict(InterlockError):

@@ -45,15 +45,18 @@ def standing(settings: Settings) -> tuple[bool, str]:
         return False, str(error)
     home = audit_keys.default_path(settings)
     if settings.audit.key_file is not None:
-        told = f"sealed with key {_id(keys)} of {settings.audit.key_file}"
+        sealing = f"sealed with key {_id(keys)} of {settings.audit.key_file}"
     elif settings.audit.key is not None:
-        told = f"sealed with key {_id(keys)} of the settings"
+        sealing = f"sealed with key {_id(keys)} of the settings"
     elif keys.current is not None:
-        told = f"sealed with key {_id(keys)}, which was made in {home}: keep a copy, or set `audit.key_file`"
+        sealing = f"sealed with key {_id(keys)}, which was made in {home}: keep a copy, or set `audit.key_file`"
     else:
-        told = f"a key is made in {home} at the first start, unless `audit.key_file` names one"
+        sealing = f"a key is made in {home} at the first start, unless `audit.key_file` names one"
     published = settings.audit.heads_file
-    return True, f"{told}; heads {f'go to {published}' if published else 'are not published: set `audit.heads_file`'}"
+    return (
+        True,
+        f"{sealing}; heads {f'go to {published}' if published else 'are not published: set `audit.heads_file`'}",
+    )
 
 
 def _id(keys: Keyring) -> str:
@@ -126,8 +129,8 @@ async def verify(context: DeskContext, *, heads: Path | None = None, key_file: P
 
     Raises UsageError, and AuditKeyError if there is neither a key nor a head.
     """
-    keys, told, remarks = await asyncio.to_thread(_anchors, context.settings, heads, key_file)
-    report = await context.store.read(lambda tx: verified(audit_sources.DatabaseSource(tx), keys, told))
+    keys, published_heads, remarks = await asyncio.to_thread(_anchors, context.settings, heads, key_file)
+    report = await context.store.read(lambda tx: verified(audit_sources.DatabaseSource(tx), keys, published_heads))
     report.remarks += remarks
     return report
 
@@ -138,8 +141,8 @@ def verify_export(settings: Settings, path: Path, *, heads: Path | None = None, 
     Raises UsageError, AuditKeyError.
     """
     source = audit_sources.ExportSource(path)
-    keys, told, remarks = _anchors(settings, heads, key_file)
-    report = verified(source, keys, told)
+    keys, published_heads, remarks = _anchors(settings, heads, key_file)
+    report = verified(source, keys, published_heads)
     report.remarks += remarks
     if not source.is_whole:
         where = f"at line {source.damaged}" if source.damaged is not None else "before its end"
@@ -152,27 +155,27 @@ def _anchors(
 ) -> tuple[Keyring | None, list[published.Head], list[str]]:
     """The keys and published heads for a verification, and remarks about them."""
     remarks: list[str] = []
-    told: list[published.Head] = []
+    published_heads: list[published.Head] = []
     given = heads or settings.audit.heads_file
     if given is not None and (heads is not None or given.exists()):
-        told, strange = published.read(given)
+        published_heads, strange = published.read(given)
         if strange:
             remarks.append(f"{strange} lines of `{given}` are no heads")
-        if not told and heads is not None:
+        if not published_heads and heads is not None:
             raise UsageError(f"there is no published head in `{given}`: name the file that `audit.heads_file` names")
-        if not told:
+        if not published_heads:
             remarks.append(f"there is no head in `{given}` yet: without one, a log that was cut off looks whole")
     elif given is not None:
         remarks.append(f"there is no file `{given}` of published heads: without it, a log that was cut off looks whole")
     keys: Keyring | None = audit_keys.keyring(settings, key_file=key_file)
     if keys is None or not keys.known:
-        if not told:
+        if not published_heads:
             raise AuditKeyError(
                 "there is no audit key here to verify with: set INTERLOCK_AUDIT__KEY, or give --key-file or --heads"
             )
         remarks.append("no seal was checked, as no key is here: only what the published heads pin is certain")
         keys = None
-    return keys, told, remarks
+    return keys, published_heads, remarks
 
 
 async def export(context: DeskContext, person: Person, path: Path | None) -> View:

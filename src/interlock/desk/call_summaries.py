@@ -16,8 +16,8 @@ Args = Mapping[str, Any]
 def deed(tool: str, args: Any) -> str:
     """What a tool call does, on one line without secrets: `send an e-mail to ana@x.y about “Lunch”`."""
     given: Args = scrub_value(dict(args)) if isinstance(args, Mapping) else {}
-    told = _SAID.get(tool)
-    said = told(given) if told is not None else None
+    summarise = _SAID.get(tool)
+    said = summarise(given) if summarise is not None else None
     return line(said or _called(tool, given), LONGEST)
 
 

@@ -138,10 +138,10 @@ async def carry_out(
             require_operator(person, f"use `{command.name}`")
         return await HANDLERS[command.name](desk)
     except InterlockError as error:
-        return _told(surface, error)
+        return _error_card(surface, error)
 
 
-def _told(surface: str, error: InterlockError) -> Card:
+def _error_card(surface: str, error: InterlockError) -> Card:
     from interlock.store.errors import StoreError
 
     if isinstance(error, StoreError):

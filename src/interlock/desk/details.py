@@ -109,7 +109,9 @@ def _page_of(tx: Tx, kind: str, ident: str, after: str | None, most: int) -> lis
     read = histories.thread if kind == "message" else histories.transitions
     rows = read(tx, task_id, most, after)
     if rows is None:
-        raise NotFound(kind, str(after), told=f"no {kind} `{after}` of task `{task_id}`: give the id of the last row")
+        raise NotFound(
+            kind, str(after), message=f"no {kind} `{after}` of task `{task_id}`: give the id of the last row"
+        )
     return _messages(tx, rows) if kind == "message" else views(rows)
 
 

@@ -322,8 +322,8 @@ def _after(
     row: Any = squad.member(tx, member.id)
     if changed:
         _tell_of(tx, person, member, action, why, [], now)
-        told = {"member": row.id, "persona": row.persona, "state": row.state, "reason": row.state_reason}
-        feed.append(tx, "control_changed", now, project_id=row.project_id, payload=told)
+        payload = {"member": row.id, "persona": row.persona, "state": row.state, "reason": row.state_reason}
+        feed.append(tx, "control_changed", now, project_id=row.project_id, payload=payload)
     return {
         "agent": row.persona, "member_id": row.id, "state": row.state, "changed": changed,
         "runs": executing.run_views(tx, runs),
@@ -342,8 +342,8 @@ def _tell_of(
 def _known(tx: Tx, project_id: str, agent: str) -> Any:
     member = _member(tx, project_id, agent)
     if member is None:
-        told = f"no agent `{agent}`: give a persona or an id, as `interlock agents` lists them"
-        raise NotFound("agent", agent, told=told)
+        message = f"no agent `{agent}`: give a persona or an id, as `interlock agents` lists them"
+        raise NotFound("agent", agent, message=message)
     return member
 
 

@@ -19,7 +19,7 @@ class Unknown(NotFound):
 
     def __init__(self, kind: str, ident: str, near: Sequence[str], listing: str) -> None:
         meant = f", did you mean `{near[0]}`" if near else ""
-        super().__init__(kind, ident, told=f"no {kind} `{ident}`{meant}: `interlock {listing}` lists what there is")
+        super().__init__(kind, ident, message=f"no {kind} `{ident}`{meant}: `interlock {listing}` lists what there is")
 
 
 class NoPersona(NotFound):
@@ -29,7 +29,7 @@ class NoPersona(NotFound):
         names, shown = list(known), visible(given, one_line=True)
         near = difflib.get_close_matches(as_id(given), names, n=1)
         meant = f", did you mean `{near[0]}`" if near else ""
-        super().__init__("persona", given, told=f"no persona `{shown}`{meant}: there are {', '.join(names)}")
+        super().__init__("persona", given, message=f"no persona `{shown}`{meant}: there are {', '.join(names)}")
 
 
 def find(tx: Tx, kind: str, given: str) -> str:

@@ -40,7 +40,7 @@ class Live:
         self.runtime = runtime
         self._readers: set[Reader] = set()
         self._waiting = 0
-        self._told: list[Event] = []
+        self._pending: list[Event] = []
         self._follower = Follower(runtime.store, self._deliver)
         self._task: asyncio.Task[None] | None = None
         self._subscription: contextlib.AbstractContextManager[None] | None = None
@@ -172,13 +172,13 @@ class Live:
 
     def take(self, event: Event) -> None:
         """Receives a published event; the publisher is not delayed by the number of readers."""
-        if not self._told:
+        if not self._pending:
             asyncio.get_running_loop().call_soon(self._spread)
-        self._told.append(event)
+        self._pending.append(event)
 
     def _spread(self) -> None:
-        told, self._told = self._told, []
-        for event in told:
+        events, self._pending = self._pending, []
+        for event in events:
             self._deliver(event)
 
     def _hand_on(self, event: Event) -> None:
@@ -187,6 +187,6 @@ class Live:
         self._deliver(event)
 
     def _deliver(self, event: Event) -> None:
-        told = QueuedEvent(event)
+        queued = QueuedEvent(event)
         for reader in self._readers:
-            reader.put(told)
+            reader.put(queued)

@@ -109,8 +109,8 @@ def _unlink(tx: Tx, actor: Person, identity: str, project: str, now: datetime) -
     store.lock_admins(tx)
     row, admins = store.owner(tx, identity), store.admins(tx)
     if row is None:
-        told = f"`{identity}` is linked to nobody: `interlock people list` shows who is"
-        raise NotFound("identity", identity, told=told)
+        message = f"`{identity}` is linked to nobody: `interlock people list` shows who is"
+        raise NotFound("identity", identity, message=message)
     store.unlink(tx, identity)
     keep_an_admin(tx, row, admins)
     _note(tx, actor, "IDENTITY_UNLINKED", row.id, project, now, identity=identity)
@@ -177,8 +177,8 @@ class Stranger(NotFound):
     """There is nobody with that id or name."""
 
     def __init__(self, who: str) -> None:
-        told = f"nobody is called `{who}`: `interlock people list` shows who there is, `people add` enters one"
-        super().__init__("person", who, told=told)
+        message = f"nobody is called `{who}`: `interlock people list` shows who there is, `people add` enters one"
+        super().__init__("person", who, message=message)
 
 
 def identity_of(text: str) -> str:

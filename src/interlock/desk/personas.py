@@ -26,5 +26,5 @@ def persona_named(context: DeskContext, given: str) -> "Persona":
         return found.personas[name]
     near = difflib.get_close_matches(name, found.personas, n=1)
     meant = f", did you mean `{near[0]}`" if near else ""
-    told = f"no agent `{given}`{meant}: give a persona or an id, as `interlock agents` lists them"
-    raise NotFound("agent", given, told=told)
+    message = f"no agent `{given}`{meant}: give a persona or an id, as `interlock agents` lists them"
+    raise NotFound("agent", given, message=message)

@@ -36,7 +36,7 @@ def price_views(prices: PriceTable, today: date, model: str | None = None) -> li
         wanted = model.strip().lower()
         rows = [row for row in rows if wanted in str(row.ref).lower()]
         if not rows:
-            raise NotFound("price", model, told=_unknown(model, prices))
+            raise NotFound("price", model, message=_unknown(model, prices))
     shown = [{"model": str(r.ref), **_rate(r.rate), "holds": prices.rate(r.ref, today) is r.rate} for r in rows]
     return shown if model is not None else [*shown, {"model": "any other", **_rate(prices.unknown), "holds": True}]
 

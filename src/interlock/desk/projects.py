@@ -18,12 +18,12 @@ async def require(context: DeskContext, project: str) -> None:
     if known is None:
         return
     if near := _near(project, known):
-        told = f"no project `{project}`: did you mean `{near}`? A new one is named under `projects` first"
-        raise NotFound("project", project, told=told)
+        message = f"no project `{project}`: did you mean `{near}`? A new one is named under `projects` first"
+        raise NotFound("project", project, message=message)
     more = " and others" if len(known) > SHOWN else ""
     there = ", ".join(f"`{each}`" for each in known[:SHOWN])
-    told = f"no project `{project}`: there are {there}{more}; a new one is named under `projects` first"
-    raise NotFound("project", project, told=told)
+    message = f"no project `{project}`: there are {there}{more}; a new one is named under `projects` first"
+    raise NotFound("project", project, message=message)
 
 
 async def newness(context: DeskContext, project: str) -> str | None:

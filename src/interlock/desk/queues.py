@@ -132,11 +132,11 @@ def _clear(
     lanes = [queues.pending(tx, agent_id, MOST_CLEARED) for agent_id in agents]
     pending = [run for lane in lanes for run in lane]
     cleared = [run for run in pending if run.kind != "mission"]
-    told = f"{person.name} cleared the queue" + (f": {why}" if why else "")
+    reason = f"{person.name} cleared the queue" + (f": {why}" if why else "")
     for run in cleared:
-        leases.cancel(tx, run.id, now, told, stop_reason=CLEARED)
+        leases.cancel(tx, run.id, now, reason, stop_reason=CLEARED)
         if run.mission_id is not None:
-            tell_coordinator(tx, person, run, told, now, patience)
+            tell_coordinator(tx, person, run, reason, now, patience)
     ids = [run.id for run in cleared]
     if ids:
         audit.note(
@@ -198,8 +198,8 @@ def _named(tx: Tx, project_id: str, named: str, most: int = MOST_LANES) -> tuple
     try:
         agent: Any = squad.agent(tx, find(tx, "agent", name))
     except NotFound as error:
-        told = f"no agent `{named}` has worked here: give a persona or an id, as `interlock agents` lists them"
-        raise NotFound("agent", named, told=told) from error
+        message = f"no agent `{named}` has worked here: give a persona or an id, as `interlock agents` lists them"
+        raise NotFound("agent", named, message=message) from error
     return squad.member(tx, agent.member_id), [agent.id]
 
 

@@ -81,16 +81,16 @@ class Reader:
         """Whether there are no more events."""
         return self.has_lagged or self.has_ended
 
-    def put(self, told: QueuedEvent) -> None:
+    def put(self, queued: QueuedEvent) -> None:
         """Enqueues an event, if it passes the filter."""
-        event = told.event
+        event = queued.event
         if self.has_lagged or not self.interest.covers(event) or (event.id is not None and event.id <= self.after):
             return
         if not self._waiting:
             self.since = monotonic()
         if len(self._waiting) < JOINED_FROM or not self._joined(event):
-            self._waiting.append(told)
-        self._chars += told.weight
+            self._waiting.append(queued)
+        self._chars += queued.weight
         if len(self._waiting) > MOST_WAITING or self._chars > MOST_CHARS:
             self.lag()
         self._came.set()

@@ -196,5 +196,5 @@ def _member(tx: Tx, context: PersonaContext, named: str) -> Participant:
         return Participant(PERSON, find_person(tx, name.removeprefix("person:")).id)
     except NotFound as error:
         there = ", ".join(context.personas.personas)
-        told = f"`{named}` is neither a persona nor a person: there are {there}"
-        raise NotFound("member", named, told=told) from error
+        message = f"`{named}` is neither a persona nor a person: there are {there}"
+        raise NotFound("member", named, message=message) from error

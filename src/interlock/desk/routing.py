@@ -161,8 +161,8 @@ async def correct(runtime: Runtime, person: Person, persona: str, text: str, *, 
 def _last_said(tx: Tx, person_id: str, place: Place, since: datetime) -> str:
     """A person's last routed text in a place; empty if there is none."""
     for row in routed_messages.said_by(tx, person_id, since):
-        told = row.payload.get("routed") or (row.payload if row.kind == KIND else None)
-        there = (told or {}).get("place")
+        decision = row.payload.get("routed") or (row.payload if row.kind == KIND else None)
+        there = (decision or {}).get("place")
         if there is not None and (there["surface"], there["channel"]) == (place.surface, place.channel):
             return str(row.payload["text"])
     return ""
@@ -262,10 +262,15 @@ class TextRouter:
         fresh, mission_id, chat = new_id("run"), None, None
         is_new = True
         if choice.kind == PERSONA and choice.name in self.personas and choice.confidence >= LEAST:
-            told = {"target": choice.name, "confidence": choice.confidence, "reason": choice.why, "place": what.place}
+            decision = {
+                "target": choice.name,
+                "confidence": choice.confidence,
+                "reason": choice.why,
+                "place": what.place,
+            }
             chat = conversation.post(
                 tx, what.who, self.personas[choice.name], what.project, self.settings.timezone, what.text, None,
-                f"routed:{what.key}", fresh, now, (), what.there, told,
+                f"routed:{what.key}", fresh, now, (), what.there, decision,
             )  # fmt: skip
             status, is_new = DELIVERED, chat == fresh
         elif self._starts(choice):

@@ -191,7 +191,7 @@ def _find(tx: Tx, name: str, project: str) -> Any:
     near = difflib.get_close_matches(wanted, [each.name for each in schedules.listing(tx, project)], n=1)
     meant = f", did you mean `{near[0]}`" if near else ""
     there = f"no schedule `{visible(wanted)}` in the project `{project}`{meant}"
-    raise NotFound("schedule", wanted, told=f"{there}: `interlock schedule list` shows what there is")
+    raise NotFound("schedule", wanted, message=f"{there}: `interlock schedule list` shows what there is")
 
 
 def _views(tx: Tx, rows: Sequence[Any], read: Read, now: datetime) -> list[View]:

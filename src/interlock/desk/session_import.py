@@ -45,8 +45,8 @@ async def import_session(
     wanted = found.header.descriptor
     persona = personas.personas.get(wanted.persona)
     if persona is None:
-        told = f"there is no persona `{wanted.persona}` here, whose session it is: add it first"
-        raise NotFound("persona", wanted.persona, told=told)
+        message = f"there is no persona `{wanted.persona}` here, whose session it is: add it first"
+        raise NotFound("persona", wanted.persona, message=message)
     mask = Mask(Vault.of(context.settings))
     return await context.store.write(
         _take, person, persona, _clean(found, mask), context.settings, replace, mine, context.clock.now()
@@ -57,8 +57,8 @@ def _clean(found: SessionFile, mask: Mask) -> SessionFile:
     """A session with secrets masked."""
     runs = []
     for columns, rows in found.runs:
-        told = {name: mask.text(value) if isinstance(value, str) else value for name, value in columns.items()}
-        runs.append((told, [_clean_row(row, mask) for row in rows]))
+        cleaned = {name: mask.text(value) if isinstance(value, str) else value for name, value in columns.items()}
+        runs.append((cleaned, [_clean_row(row, mask) for row in rows]))
     return SessionFile(found.header, runs)
 
 
@@ -76,8 +76,8 @@ def _take(
     header = found.header
     project = settings.project if mine else header.descriptor.project
     if project != settings.project and squad.project(tx, project) is None:
-        told = f"there is no project `{project}` here, of which the session is: add `--mine` to make it yours"
-        raise NotFound("project", project, told=told)
+        message = f"there is no project `{project}` here, of which the session is: add `--mine` to make it yours"
+        raise NotFound("project", project, message=message)
     squad.ensure_project(tx, project, settings.timezone, now)
     agent = _agent(tx, _descriptor(person, header.descriptor, project, mine=mine), persona, now)
     if sum(queues.counts(tx, agent.id).values()):

@@ -55,16 +55,16 @@ def _meant(tx: Tx, project_id: str, person: Person, named: str) -> list[Any]:
         found = sessions.talks(tx, project_id, name, person.id)
         here = [row for row in found if row.descriptor.get("connector") == person.surface] or found
         if not here:
-            told = f"you have not talked with `{name}`: give the id of an agent, `interlock agents` lists them"
-            raise NotFound("conversation", name, told=told)
+            message = f"you have not talked with `{name}`: give the id of an agent, `interlock agents` lists them"
+            raise NotFound("conversation", name, message=message)
         return [squad.agent(tx, row.id) for row in here]
     try:
         agent: Any = squad.agent(tx, find(tx, "agent", name))
     except NotFound:
         agent = None
     if agent is None or agent.project_id != project_id:
-        told = f"no agent `{named}` has worked here: give a persona or an id, `interlock agents` lists them"
-        raise NotFound("agent", named, told=told)
+        message = f"no agent `{named}` has worked here: give a persona or an id, `interlock agents` lists them"
+        raise NotFound("agent", named, message=message)
     if agent.descriptor.get("kind") not in CONVERSES:
         raise UsageError(f"agent `{agent.id}` works for a mission: it has no conversation that goes on")
     return [agent]

@@ -40,11 +40,11 @@ def of_event(event: Event) -> bytes:
     return frame(event.name, event.payload, event.id)
 
 
-def encoded(told: QueuedEvent) -> bytes:
+def encoded(queued: QueuedEvent) -> bytes:
     """The same, cached for all readers."""
-    if told.encoded is None:
-        told.encoded = of_event(told.event)
-    return told.encoded
+    if queued.encoded is None:
+        queued.encoded = of_event(queued.event)
+    return queued.encoded
 
 
 def answer(reply: Reply) -> dict[str, Any]:

@@ -87,7 +87,7 @@ async def workflow_for(
         raise UsageError(f"the workflow `{name}` has faults: {found.refused[name][0]}; see `interlock workflow check`")
     if name not in found.workflows:
         hint = suggestion(name, found.workflows) or f": there are {', '.join(found.workflows)}"
-        raise NotFound("workflow", name, told=f"no workflow `{name[:60]}`{hint}")
+        raise NotFound("workflow", name, message=f"no workflow `{name[:60]}`{hint}")
     return instantiate(found.workflows[name], inputs, budget_microusd)
 
 

@@ -114,8 +114,8 @@ class Applier:
 
     def move(self, e: Effect) -> None:
         """Changes a task's state."""
-        told = {"feedback": e["feedback"]} if e["feedback"] is not None else {}
-        self._advance(e, e["to"], approval_id=e["approval"], **told)
+        feedback = {"feedback": e["feedback"]} if e["feedback"] is not None else {}
+        self._advance(e, e["to"], approval_id=e["approval"], **feedback)
 
     def take_up(self, e: Effect) -> None:
         """Assigns the root task to the coordinator."""

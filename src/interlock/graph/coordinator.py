@@ -178,13 +178,13 @@ class Coordinator:
         return Outcome([*begun.effects, effects.tick()], saver)
 
     async def _put_off(self, claim: Claim, error: Exception) -> None:
-        told = str(error) if isinstance(error, InterlockError) else f"{type(error).__name__}: {error}"
+        reason = str(error) if isinstance(error, InterlockError) else f"{type(error).__name__}: {error}"
         is_outage, is_cut_off = isinstance(error, StoreError), isinstance(error, StoreUnavailable) and error.is_cut_off
         try:
             if is_outage or claim.run.attempt + 1 < TRIES:
-                await self.store.write(_again, claim, told, is_outage, is_cut_off, self.clock.now())
+                await self.store.write(_again, claim, reason, is_outage, is_cut_off, self.clock.now())
             else:
-                await self._give_up(claim, told)
+                await self._give_up(claim, reason)
         except LeaseLost:
             _log.info("run %s was given to another worker", claim.run.id)
 

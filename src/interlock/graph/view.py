@@ -247,8 +247,8 @@ class MissionView:
         The history consists of the output of earlier runs, of reviewers and of checks. Source: row C11.
         """
         reviewers = {other.id for other in self.tasks if other.reviews == task.id}
-        told = [run for run in self.runs.values() if run.task_id == task.id or run.task_id in reviewers]
-        labels = {label for run in (*told, *self.thoughts("plan")) for label in run.labels}
+        runs = [run for run in self.runs.values() if run.task_id == task.id or run.task_id in reviewers]
+        labels = {label for run in (*runs, *self.thoughts("plan")) for label in run.labels}
         return tuple(sorted(labels.union(self.checked.get(task.id, ()))))
 
     def busy(self, task: TaskView) -> bool:

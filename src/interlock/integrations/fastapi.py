@@ -87,8 +87,8 @@ def chat_router(
         except InterlockError as error:
             if is_outage(error):
                 _log.warning("a message could not be taken: %s", error)
-            told = outage_message(error) if is_outage(error) else str(error)
-            raise HTTPException(_status(error), " ".join(told.split())) from error
+            detail = outage_message(error) if is_outage(error) else str(error)
+            raise HTTPException(_status(error), " ".join(detail.split())) from error
 
     router.add_api_route("/{persona}/chat", chat, methods=["POST"], response_model=None)
     return router

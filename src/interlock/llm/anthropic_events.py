@@ -69,8 +69,8 @@ class MessageAssembly:
             case "message_stop":
                 self.finished = True
             case "message":
-                for told in events_of(event):
-                    yield from self.accept(told)
+                for streamed in events_of(event):
+                    yield from self.accept(streamed)
 
     def is_whole(self) -> bool:
         """Never: only `message_stop` ends a message."""

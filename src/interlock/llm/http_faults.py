@@ -184,14 +184,14 @@ def _behind(error: Mapping[str, Any]) -> str:
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     if not isinstance(raw, str) or len(raw) > _LARGEST_RAW:
         return ""
-    told = error_in(body_of(raw.encode("utf-8", "replace"))).get("message")
-    return str(told or ("" if raw.lstrip().startswith(("<", "{")) else raw))
+    message = error_in(body_of(raw.encode("utf-8", "replace"))).get("message")
+    return str(message or ("" if raw.lstrip().startswith(("<", "{")) else raw))
 
 
 def _delay_in(body: object) -> float | None:
     details = error_in(body).get("details")
     for detail in details if isinstance(details, list) else ():
-        told = detail.get("retryDelay") if isinstance(detail, Mapping) else None
-        if isinstance(told, str) and (found := _DELAY.fullmatch(told)):
+        delay = detail.get("retryDelay") if isinstance(detail, Mapping) else None
+        if isinstance(delay, str) and (found := _DELAY.fullmatch(delay)):
             return float(found[1])
     return None

@@ -132,19 +132,25 @@ class ChatAssembly:
         message = Message("assistant", blocks)
         refusal = whole("".join(self._refusal))
         reason, detail = self._stopped(bool(message.tool_uses), refusal)
-        told = self.usage
-        usage = told or unreported.plus(Usage(output_tokens=self.streamed_tokens()))
-        return Reply(message, reason, usage, self._model, request_id, detail, is_estimated=told is None)
+        reported = self.usage
+        usage = reported or unreported.plus(Usage(output_tokens=self.streamed_tokens()))
+        return Reply(message, reason, usage, self._model, request_id, detail, is_estimated=reported is None)
 
     def _stopped(self, calls: bool, refusal: str) -> tuple[StopReason, str | None]:
-        told = whole(self._stop_reason)
-        reason = _STOPS.get(told.lower().partition(":")[0])
+        finish_reason = whole(self._stop_reason)
+        reason = _STOPS.get(finish_reason.lower().partition(":")[0])
         if refusal and reason in (None, StopReason.END_TURN):
             return StopReason.REFUSAL, refusal
         if reason is StopReason.REFUSAL:
-            return reason, refusal or (told if told != "content_filter" else "stopped by the provider's content filter")
+            return reason, refusal or (
+                finish_reason if finish_reason != "content_filter" else "stopped by the provider's content filter"
+            )
         if reason in (None, StopReason.END_TURN, StopReason.TOOL_USE):
-            unknown = told if told and (reason is None or (reason is StopReason.TOOL_USE and not calls)) else None
+            unknown = (
+                finish_reason
+                if finish_reason and (reason is None or (reason is StopReason.TOOL_USE and not calls))
+                else None
+            )
             return (StopReason.TOOL_USE if calls else StopReason.END_TURN), unknown
         return reason, None
 

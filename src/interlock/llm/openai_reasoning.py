@@ -37,8 +37,8 @@ class Reasoning:
             said = delta[name] if name else ""
             self._field = self._field or name
         if details := delta.get(DETAILS):
-            told = "".join(self._detail(each) for each in details)
-            said = said or told
+            from_details = "".join(self._detail(each) for each in details)
+            said = said or from_details
         if said:
             self._pieces.append(said)
         return said

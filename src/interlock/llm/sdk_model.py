@@ -317,8 +317,8 @@ def _request_id(headers: Mapping[str, str]) -> str | None:
 
 
 def _request_id_in(body: object) -> str | None:
-    told = body.get("request_id") if isinstance(body, dict) else None
-    return told if isinstance(told, str) else None
+    request_id = body.get("request_id") if isinstance(body, dict) else None
+    return request_id if isinstance(request_id, str) else None
 
 
 async def _drain(batches: AsyncIterator[list[dict[str, Any]]]) -> None:

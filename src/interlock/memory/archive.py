@@ -165,8 +165,8 @@ class NoVersion(NotFound):
     """No version of that number of a memory or a block."""
 
     def __init__(self, what: str, ident: str, number: int) -> None:
-        told = f"{what} `{ident}` has no version {number}: `interlock memory versions {ident}` lists them"
-        super().__init__("version", str(number), told=told)
+        message = f"{what} `{ident}` has no version {number}: `interlock memory versions {ident}` lists them"
+        super().__init__("version", str(number), message=message)
 
 
 def age(tx: Tx, rows: Sequence[Any], pace: Pace, by: Actor, now: datetime) -> int:

@@ -148,13 +148,13 @@ def _tells(row: Any) -> bool:
 
 def _answer(row: Any) -> dict[str, Any]:
     asked = row.request
-    told = {
+    fact = {
         "id": row.id, "task_id": row.task_id, "run_id": row.run_id, "kind": row.kind, "risk": row.risk,
         "answer": row.status, "tool": asked.get("tool"), "args": _short(asked.get("args")),
         "asked": _cut(asked.get("summary") or asked.get("title") or asked.get("question"), SHORT),
         "reason": _cut(row.note, LONG),
     }  # fmt: skip
-    return {**told, "edited_to": _short(row.edited_args)} if row.edited else told
+    return {**fact, "edited_to": _short(row.edited_args)} if row.edited else fact
 
 
 def _review(row: Any) -> dict[str, Any]:

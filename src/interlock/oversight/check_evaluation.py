@@ -20,7 +20,7 @@ from interlock.tools.workspace import Workspace
 
 MATCH_S = 10
 """The timeout of a regular expression or schema, which untrusted text may make slow."""
-TOLD = 1_500
+LONGEST_DETAIL = 1_500
 """How many characters of the end of a command's output are shown."""
 NOTHING_STARTED = 127
 _MATCH = """
@@ -99,7 +99,7 @@ async def _fits(check: Check, content: bytes, subject: Subject) -> Outcome:
     try:
         data: Any = formats.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        return Outcome(False, f"it is not JSON: {error}"[:TOLD])
+        return Outcome(False, f"it is not JSON: {error}"[:LONGEST_DETAIL])
     given = canonical_json({"schema": check.schema, "data": data}).encode("utf-8", "surrogatepass")
     ended = await _evaluated(_FITS, given, subject)
     return Outcome(True) if ended.code == 0 else Outcome(False, _why(ended, "it does not match"))
@@ -113,7 +113,7 @@ async def _evaluated(program: str, given: bytes, subject: Subject) -> Ended:
 
 def _why(ended: Ended, otherwise: str) -> str:
     if ended.code == 1 and not ended.errors.strip():
-        return scrub(ended.output.strip()[:TOLD]) or otherwise
+        return scrub(ended.output.strip()[:LONGEST_DETAIL]) or otherwise
     return f"it could not be judged: {scrub(ended.errors.strip()[-400:]) or f'exit code {ended.code}'}"
 
 
@@ -126,7 +126,7 @@ async def _succeeds(check: Check, subject: Subject) -> Outcome:
     ended = await subject.start(argv, check.timeout_s, subject.content, env)
     if ended.code == 0:
         return Outcome(True, "it ended with 0")
-    said = scrub("\n".join(part.strip() for part in (ended.output, ended.errors) if part.strip()))[-TOLD:]
+    said = scrub("\n".join(part.strip() for part in (ended.output, ended.errors) if part.strip()))[-LONGEST_DETAIL:]
     how = f"it was ended by signal {-ended.code}" if ended.code < 0 else f"it ended with {ended.code}"
     if ended.code == NOTHING_STARTED and "cannot start" in ended.errors:
         how = "it cannot be started on this machine"

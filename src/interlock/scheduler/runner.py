@@ -59,15 +59,15 @@ class Scheduler:
 
         Raises StoreGone if the database disappears.
         """
-        told: tuple[bool, int] | None = None
+        reported: tuple[bool, int] | None = None
         try:
             while True:
                 self.runtime.store.check()
                 leads = await self.look()
                 found = (leads, 0 if leads else self.leadership.term)
-                if on_change is not None and found != told:
+                if on_change is not None and found != reported:
                     on_change(leads)
-                told = found
+                reported = found
                 await asyncio.sleep(RENEW_S)
         finally:
             await asyncio.shield(self._leave())

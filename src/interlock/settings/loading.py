@@ -77,7 +77,7 @@ def load_settings(cwd: Path, env: Mapping[str, str], overrides: Mapping[str, Any
     try:
         settings = Settings.model_validate(data)
     except ValidationError as error:
-        raise ConfigError(faults + list(_told(error, origin))) from error
+        raise ConfigError(faults + list(_faults_of(error, origin))) from error
     faults += _missing(settings, origin)
     if faults:
         raise ConfigError(faults)
@@ -102,7 +102,7 @@ def load_place(cwd: Path, env: Mapping[str, str]) -> Settings:
     try:
         return Settings.model_validate({name: data[name] for name in PLACE if name in data})
     except ValidationError as error:
-        raise ConfigError(list(_told(error, origin))) from error
+        raise ConfigError(list(_faults_of(error, origin))) from error
 
 
 def _misnamed(cwd: Path) -> Iterator[str]:
@@ -265,7 +265,7 @@ def _missing(settings: Settings, origin: Mapping[tuple[str, ...], str]) -> list[
     return faults
 
 
-def _told(error: ValidationError, origin: Mapping[tuple[str, ...], str]) -> Iterator[str]:
+def _faults_of(error: ValidationError, origin: Mapping[tuple[str, ...], str]) -> Iterator[str]:
     for detail in error.errors(include_input=False, include_url=False):
         path = tuple(str(part) for part in detail["loc"] if part != "[key]")
         within = (at for at in origin if at[: len(path)] == path)

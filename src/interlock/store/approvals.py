@@ -179,8 +179,8 @@ def notify_people(
     A person who talks with an agent in a connector is asked there. The project is notified only if others must answer,
     since that conversation is not for everybody to read.
     """
-    told = {"approval_id": approval_id, "mission_id": mission_id, "run_id": run_id}
-    feed.append(tx, "approval_created", now, project_id=project_id, payload=told)
+    payload = {"approval_id": approval_id, "mission_id": mission_id, "run_id": run_id}
+    feed.append(tx, "approval_created", now, project_id=project_id, payload=payload)
     there = outbox.place_of_asker(tx, run_id) if mission_id is None and run_id is not None else None
     if there is not None:
         outbox.notify_conversation(tx, "approval", outbox_subject(approval_id), there, now)
@@ -292,9 +292,9 @@ def _note(tx: Tx, action: str, row: Any, given: Answer, now: datetime, *, edited
     )  # fmt: skip
 
 
-def _feed(tx: Tx, row: Any, now: datetime, **told: Any) -> None:
+def _feed(tx: Tx, row: Any, now: datetime, **changes: Any) -> None:
     about_it = {"approval_id": row.id, "mission_id": row.mission_id, "task_id": row.task_id, "run_id": row.run_id}
-    feed.append(tx, "approval_answered", now, project_id=row.project_id, payload={**about_it, **told})
+    feed.append(tx, "approval_answered", now, project_id=row.project_id, payload={**about_it, **changes})
 
 
 def _decide(tx: Tx, row: Any, given: Answer, now: datetime) -> None:

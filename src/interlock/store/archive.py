@@ -91,20 +91,20 @@ class Manifest:
         }
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> "Manifest":
+    def from_json(cls, data: Mapping[str, Any]) -> "Manifest":
         """Parses a manifest.
 
         Raises ValueError, KeyError, TypeError for anything else.
         """
-        if told["format"] != FORMAT:
+        if data["format"] != FORMAT:
             raise ValueError("its format is unknown")
         parts = tuple(
             Part(str(p["table"]), {str(n): str(k) for n, k in p["columns"].items()}, int(p["count"]), str(p["sha256"]))
-            for p in told["parts"]
+            for p in data["parts"]
         )
-        taken_at = datetime.fromisoformat(told["taken_at"]).astimezone(UTC)
+        taken_at = datetime.fromisoformat(data["taken_at"]).astimezone(UTC)
         return cls(
-            str(told["version"]), str(told["revision"]), int(told["epoch"]), taken_at, str(told["source"]), parts
+            str(data["version"]), str(data["revision"]), int(data["epoch"]), taken_at, str(data["source"]), parts
         )  # fmt: skip
 
 

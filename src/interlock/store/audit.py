@@ -21,7 +21,7 @@ ACTIVITIES, ALERTS, _META = table(Activity), table(Alert), table(Meta)
 _a, _al = ACTIVITIES.c, ALERTS.c
 _OPEN_ALERT = sa.select(_al.id).where(_al.dedup_key == b("key"))
 _OPEN_ABOUT = sa.select(_al.id).where(_al.kind == b("sort"), _al.subject == b("about"), _al.acked_at.is_(None))
-_TOLD = sa.select(_al.id).where(_al.kind == b("sort"), _al.subject == b("about")).limit(1)
+_RAISED_ABOUT = sa.select(_al.id).where(_al.kind == b("sort"), _al.subject == b("about")).limit(1)
 _ONE = sa.select(ALERTS).where(_al.id == b("alert"))
 _LAST = sa.select(_a.id, _a.action, _a.run_id, _a.subject, _a.data).order_by(_a.id.desc()).limit(1000).subquery()
 _RECENT = sa.select(_LAST).where(_LAST.c.action == b("what")).order_by(_LAST.c.id)
@@ -87,8 +87,8 @@ def alert(
         Alert, id=alert_id, project_id=project_id, severity=severity, kind=kind, subject=subject, text=text,
         dedup_key=key, created_at=now,
     )  # fmt: skip
-    told = {"alert_id": alert_id, "severity": severity, "kind": kind, "text": text, "subject": subject}
-    feed.append(tx, "alert_raised", now, project_id=project_id, payload=told)
+    payload = {"alert_id": alert_id, "severity": severity, "kind": kind, "text": text, "subject": subject}
+    feed.append(tx, "alert_raised", now, project_id=project_id, payload=payload)
     outbox.notify(tx, "alert", f"alert:{alert_id}", now, project_id=project_id)
 
 
@@ -113,7 +113,7 @@ def settle_one(tx: Tx, key: str, now: datetime, by: str) -> None:
 
 def was_ever_raised(tx: Tx, kind: str, subject: str) -> bool:
     """Whether an alert of a kind about a subject was ever raised, acknowledged or not."""
-    return tx.one(_TOLD, {"sort": kind, "about": subject}) is not None
+    return tx.one(_RAISED_ABOUT, {"sort": kind, "about": subject}) is not None
 
 
 def raised_about(tx: Tx, kind: str, subject: str, since: datetime) -> bool:

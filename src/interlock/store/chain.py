@@ -70,8 +70,8 @@ class Entry(NamedTuple):
         """The entry of a raw row in the order of `FIELDS`; `data` is JSON text, the time text or a datetime."""
         *fields, data, created_at = raw
         at = time_of(created_at)
-        told = json_of(data)
-        return cls._make([*fields, told if at is not None else {"unreadable": [told, str(created_at)]}, at])
+        content = json_of(data)
+        return cls._make([*fields, content if at is not None else {"unreadable": [content, str(created_at)]}, at])
 
 
 class Link(NamedTuple):
@@ -114,9 +114,9 @@ def time_of(value: Any) -> datetime | None:
 
 def line(row: Any) -> str:
     """The canonical line of an activity that is digested; identical on both databases and in an export."""
-    told = [getattr(row, name) for name in FIELDS]
-    told.append(moment(row.created_at) if row.created_at is not None else None)
-    return _encode(told)
+    values = [getattr(row, name) for name in FIELDS]
+    values.append(moment(row.created_at) if row.created_at is not None else None)
+    return _encode(values)
 
 
 def leaf(row: Any) -> bytes:
@@ -136,12 +136,12 @@ def digest_of(leaves: bytes) -> str:
 
 def head_of(link: Any) -> str:
     """The head of a link: the digest of all its fields."""
-    told = [
+    fields = [
         "interlock audit link 1", link.number, link.epoch, link.kind, [list(each) for each in link.ranges], link.count,
         link.top, link.floor, link.digest, link.previous, link.key_id,
         moment(link.created_at) if link.created_at is not None else None,
     ]  # fmt: skip
-    return hashlib.sha256(_encode(told).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(_encode(fields).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def seal_of(key: Key, head: str) -> str:
@@ -216,7 +216,7 @@ def link(
     top = max(before, ids[-1]) if ids and kind == BATCH else before
     if floor is None:
         floor = top if kind == BATCH or last is None else last.floor
-    told = UnsealedLink(
+    entry = UnsealedLink(
         number=last.number + 1 if last is not None else 1,
         epoch=epoch,
         kind=kind,
@@ -229,10 +229,10 @@ def link(
         key_id=key.id,
         created_at=now,
     )
-    head = head_of(told)
+    head = head_of(entry)
     return {
-        "number": told.number, "epoch": told.epoch, "kind": kind, "ranges": told.ranges, "count": told.count,
+        "number": entry.number, "epoch": entry.epoch, "kind": kind, "ranges": entry.ranges, "count": entry.count,
         "first": ids[0] if ids else 0, "last": ids[-1] if ids else 0, "top": top, "floor": floor,
-        "digest": told.digest, "leaves": whole or None, "previous": told.previous, "head": head, "key_id": key.id,
+        "digest": entry.digest, "leaves": whole or None, "previous": entry.previous, "head": head, "key_id": key.id,
         "seal": seal_of(key, head), "created_at": now,
     }  # fmt: skip

@@ -138,10 +138,10 @@ def migrate_to(url: str, target: str = "head", *, pooled: bool = False) -> None:
                 raise _in_use(url, pooled=pooled) from error
             if error.connection_invalidated:
                 raise Unreachable(f"PostgreSQL went away: {first_line(cause)}") from error
-            told = of_sqlite(cause, driver_path(url)) if isinstance(cause, sqlite3.Error) else None
+            translated = of_sqlite(cause, driver_path(url)) if isinstance(cause, sqlite3.Error) else None
             advice = f": {RIGHTS}" if getattr(cause, "sqlstate", None) == NOT_ALLOWED else ""
             failed = StoreUnavailable(f"the migration of `{driver_path(url)}` failed: {first_line(cause)}{advice}")
-            raise told or failed from error
+            raise translated or failed from error
 
 
 def _in_use(url: str, *, pooled: bool) -> StoreUnavailable:

@@ -109,5 +109,5 @@ def run_ended(tx: Tx, run: Any, now: datetime) -> dict[str, Any] | None:
         end(tx, run.agent_id, run.status, now)
     if run.mission_id is not None and tx.one(_IS_OVER, {"mission": run.mission_id}) is not None:
         return None
-    told = {"subagent": run.agent_id, "label": found.label, "purpose": found.purpose}
-    return {**told, "status": EXPIRED} if found.outcome == EXPIRED else told
+    report = {"subagent": run.agent_id, "label": found.label, "purpose": found.purpose}
+    return {**report, "status": EXPIRED} if found.outcome == EXPIRED else report

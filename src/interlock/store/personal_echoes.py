@@ -129,7 +129,7 @@ class Echoes:
     known: Known
     of_mission: Mapping[str, frozenset[str]]
     of_run: Mapping[str, frozenset[str]]
-    told: frozenset[str]
+    reasons: frozenset[str]
     """Their reasons for pausing, stopping and quarantining, which are published beside their name."""
 
     def clean(self, value: Any, mission_id: str | None, run_id: str | None) -> Any:
@@ -149,7 +149,7 @@ class Echoes:
         names = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in self.names)
         if not names or not re.search(names, text):
             return text
-        for reason in sorted(self.told, key=len, reverse=True):
+        for reason in sorted(self.reasons, key=len, reverse=True):
             text = re.sub(rf"(?<!\w){re.escape(reason)}(?!\w)", ERASED, text)
         return re.sub(names, self.known.pseudonym, text)
 
@@ -168,17 +168,17 @@ def gathered(tx: Tx, known: Known) -> Echoes:
     """What to search for; empty once their own notes and reasons are erased."""
     of_mission: dict[str, set[str]] = {}
     of_run: dict[str, set[str]] = {}
-    told: set[str] = set()
-    for said, mission_id, run_id in _said(tx, known, told):
+    reasons: set[str] = set()
+    for said, mission_id, run_id in _said(tx, known, reasons):
         if not said.strip() or said == ERASED:
             continue
         for place, ident in ((of_mission, mission_id), (of_run, run_id)):
             if ident is not None:
                 place.setdefault(ident, set()).add(said)
-    return Echoes(known, _frozen(of_mission), _frozen(of_run), frozenset(told - {"", ERASED}))
+    return Echoes(known, _frozen(of_mission), _frozen(of_run), frozenset(reasons - {"", ERASED}))
 
 
-def _said(tx: Tx, known: Known, told: set[str]) -> Iterator[tuple[str, str | None, str | None]]:
+def _said(tx: Tx, known: Known, reasons: set[str]) -> Iterator[tuple[str, str | None, str | None]]:
     for query in (_NOTES, _COMMENTS):
         for row in tx.rows(query, {"who": known.id}):
             yield row.said, row.mission_id, row.run_id
@@ -187,7 +187,7 @@ def _said(tx: Tx, known: Known, told: set[str]) -> Iterator[tuple[str, str | Non
             if isinstance(said := row.data[name], str):
                 yield said, row.mission_id, row.run_id
                 if row.action in CONTROLS:
-                    told.add(said)
+                    reasons.add(said)
 
 
 def _frozen(found: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:

@@ -82,9 +82,9 @@ def redact(tx: Tx, known: Known, kind: str, ident: str) -> None:
     for reason in _reasons(tx, known):
         text = re.sub(rf"(?<!\w){re.escape(reason)}(?!\w)", ERASED, text)
     names = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in (known.name, *known.identities) if name)
-    told = re.sub(names, known.pseudonym, text)
-    if told != row.text and re.search(names, row.text):
-        tx.run(_REWRITE[kind], {"ident": ident, "what": told})
+    rewritten = re.sub(names, known.pseudonym, text)
+    if rewritten != row.text and re.search(names, row.text):
+        tx.run(_REWRITE[kind], {"ident": ident, "what": rewritten})
 
 
 def _reasons(tx: Tx, known: Known) -> list[str]:

@@ -126,8 +126,8 @@ class PostgresDriver:
             if POOLER in str(error) and not self.pooled:
                 raise Unreachable(NO_POOLER_KNOWN, is_final=True) from error
             advice = MORE_ROOM if any(each in str(error) for each in CROWDED) else USUAL_ADVICE
-            told = f"cannot reach PostgreSQL: {first_line(error)}: {advice}"
-            raise Unreachable(told, is_final=any(each in str(error) for each in REFUSED)) from error
+            message = f"cannot reach PostgreSQL: {first_line(error)}: {advice}"
+            raise Unreachable(message, is_final=any(each in str(error) for each in REFUSED)) from error
         set_json_dumps(storable_json, connection)
         if self.pooled:
             connection.prepare_threshold = None
@@ -376,9 +376,9 @@ class Unreachable(StoreUnavailable):
     `is_final` if retrying would not help: the URL is wrong, or the server rejects the user.
     """
 
-    def __init__(self, told: str, *, is_final: bool = False) -> None:
+    def __init__(self, message: str, *, is_final: bool = False) -> None:
         self.is_final, self.is_cut_off = is_final, not is_final
-        super().__init__(told)
+        super().__init__(message)
 
 
 def not_allowed(error: BaseException) -> Unreachable:

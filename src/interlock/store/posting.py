@@ -211,13 +211,13 @@ def report(tx: Tx, run_id: str, now: datetime) -> None:
         outbox.notify_conversation(tx, "text", f"{REPLY}:{child.id}", child.dm_conversation_id, now)
     if child.report_to is None:
         return
-    told = offspring.run_ended(tx, child, now) if child.kind == offspring.KIND else {}
-    if told is None:
+    ending = offspring.run_ended(tx, child, now) if child.kind == offspring.KIND else {}
+    if ending is None:
         return
-    channel_id, place = offspring.place(tx, child.agent_id) if told else (None, {})
+    channel_id, place = offspring.place(tx, child.agent_id) if ending else (None, {})
     payload = {
         "run": child.id, "agent": child.agent_id, "status": child.status, "stop_reason": child.stop_reason,
-        "result": child.result, "error": child.error, **told,
+        "result": child.result, "error": child.error, **ending,
         **place,
     }  # fmt: skip
     message = Post(

@@ -115,8 +115,8 @@ def release(tx: Tx, member: Any, actor: Actor, reason: str, stamp: str, now: dat
 
 
 def _feed(tx: Tx, member: Any, state: str, reason: str, now: datetime) -> None:
-    told = {"member": member.id, "persona": member.persona, "state": state, "reason": reason}
-    feed.append(tx, "control_changed", now, project_id=member.project_id, payload=told)
+    payload = {"member": member.id, "persona": member.persona, "state": state, "reason": reason}
+    feed.append(tx, "control_changed", now, project_id=member.project_id, payload=payload)
 
 
 def _key(member_id: str) -> str:

@@ -136,8 +136,8 @@ def _translated(scratch: Path, url: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        told = of_sqlite(error, str(scratch.parent)) or StoreError(f"the restore failed: {error}")
-        raise StoreUnavailable(f"{told}: nothing was changed") from error
+        translated = of_sqlite(error, str(scratch.parent)) or StoreError(f"the restore failed: {error}")
+        raise StoreUnavailable(f"{translated}: nothing was changed") from error
     except psycopg.Error as error:
         where = migrate.driver_path(url)
         raise StoreUnavailable(

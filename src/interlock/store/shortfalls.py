@@ -91,16 +91,16 @@ def release(tx: Tx, row: Any, person: Actor, words: str, now: datetime) -> None:
     account = ledger.account(tx, row.request["account"])
     if account is None or row.run_id is not None:
         return
-    told = restore_tasks(tx, row, person, words, now)
+    mission_ids = restore_tasks(tx, row, person, words, now)
     for run in parked(tx, account):
         mailbox.wake(tx, run.id, now)
-    for mission_id in sorted(told):
+    for mission_id in sorted(mission_ids):
         missions.notify(tx, mission_id, "answered", {"kind": BUDGET}, now)
 
 
 def restore_tasks(tx: Tx, row: Any, person: Actor, words: str, now: datetime) -> set[str]:
     """Restores the other tasks that wait for an answer to their previous states; returns their missions."""
-    told: set[str] = set()
+    mission_ids: set[str] = set()
     for task in held(tx, row.id):
         if task.id == row.task_id and row.kind != BUDGET:
             continue
@@ -118,8 +118,8 @@ def restore_tasks(tx: Tx, row: Any, person: Actor, words: str, now: datetime) ->
             tasks.Move(task_id=task.id, to=TaskState(found.held_from), actor=person, reason=words, key=key),
             now,
         )
-        told.add(found.mission_id)
-    return told
+        mission_ids.add(found.mission_id)
+    return mission_ids
 
 
 def _asks_more(tx: Tx, task_id: str, but: str) -> bool:

@@ -175,8 +175,8 @@ class SqliteDriver:
         """
         done = self._commit(batch, patience_s=BUSY_S)
         if done is None:
-            told = StoreUnavailable(locked(str(self.path)))
-            return [(None, told) for _ in batch], False
+            failure = StoreUnavailable(locked(str(self.path)))
+            return [(None, failure) for _ in batch], False
         if self.wants_tidying:
             self._tidy()
         return done
@@ -197,8 +197,8 @@ class SqliteDriver:
         except sqlite3.Error as error:
             if writer.in_transaction:
                 writer.execute("ROLLBACK")
-            told = of_sqlite(error, str(self.path)) or error
-            return [(None, told) for _ in batch], False
+            failure = of_sqlite(error, str(self.path)) or error
+            return [(None, failure) for _ in batch], False
 
     def _begin(self, writer: sqlite3.Connection, patience_s: float, by: str = "BEGIN IMMEDIATE") -> bool:
         """Begins a transaction; False if another process writes for longer than `patience_s`.

@@ -271,8 +271,8 @@ def _tell_people(tx: Tx, row: Any, move: Move, now: datetime) -> None:
 def add(tx: Tx, **values: Any) -> None:
     """Inserts a task in INBOX."""
     tx.add(Task, **values)
-    told = {"task_id": values["id"], "from": None, "to": "INBOX", "mission_id": values["mission_id"]}
-    feed.append(tx, "task_changed", values["created_at"], project_id=values["project_id"], payload=told)
+    payload = {"task_id": values["id"], "from": None, "to": "INBOX", "mission_id": values["mission_id"]}
+    feed.append(tx, "task_changed", values["created_at"], project_id=values["project_id"], payload=payload)
 
 
 def depend(tx: Tx, task_id: str, on: str) -> None:

@@ -16,16 +16,16 @@ RECONNECT_S = 1.0
 
 
 async def watch(
-    driver: SqliteDriver | PostgresDriver, changed: Callable[[], object], told: Callable[[str], object]
+    driver: SqliteDriver | PostgresDriver, changed: Callable[[], object], on_broadcast: Callable[[str], object]
 ) -> None:
     """Calls `changed` after each commit that may have made work ready; runs until cancelled.
 
-    `told` is called with the broadcasts of other processes.
+    `on_broadcast` is called with the broadcasts of other processes.
     """
     if isinstance(driver, SqliteDriver):
         await _watch_sqlite(driver, changed)
     else:
-        await _watch_postgres(driver, changed, told)
+        await _watch_postgres(driver, changed, on_broadcast)
 
 
 async def _watch_sqlite(driver: SqliteDriver, changed: Callable[[], object]) -> None:
@@ -45,7 +45,9 @@ async def _watch_sqlite(driver: SqliteDriver, changed: Callable[[], object]) -> 
         connection.close()
 
 
-async def _watch_postgres(driver: PostgresDriver, changed: Callable[[], object], told: Callable[[str], object]) -> None:
+async def _watch_postgres(
+    driver: PostgresDriver, changed: Callable[[], object], on_broadcast: Callable[[str], object]
+) -> None:
     import psycopg
 
     while driver.listen_url is None:
@@ -61,7 +63,7 @@ async def _watch_postgres(driver: PostgresDriver, changed: Callable[[], object],
                 while True:
                     async for note in connection.notifies(timeout=POSTGRES_POLL_S, stop_after=1):
                         if note.payload:
-                            told(note.payload)
+                            on_broadcast(note.payload)
                     changed()
         except (psycopg.Error, StoreError):
             changed()

@@ -112,14 +112,14 @@ def chunk(delta: Mapping[str, Any] | None = None, finish_reason: str | None = No
     return {"object": "chat.completion.chunk", "model": "m", "choices": [choice], **rest}
 
 
-def line(told: Mapping[str, Any] | str) -> bytes:
+def line(chunk: Mapping[str, Any] | str) -> bytes:
     """An event as it goes over the wire."""
-    return f"data: {told if isinstance(told, str) else json.dumps(told)}\n\n".encode()
+    return f"data: {chunk if isinstance(chunk, str) else json.dumps(chunk)}\n\n".encode()
 
 
-def stream(*told: Mapping[str, Any] | str) -> Raw:
+def stream(*chunks: Mapping[str, Any] | str) -> Raw:
     """Any events as a whole stream; strings are data that is no JSON, such as `[DONE]`."""
-    return Raw(b"".join(line(each) for each in told))
+    return Raw(b"".join(line(each) for each in chunks))
 
 
 def in_order(*answers: ChatScripted) -> ChatScript:

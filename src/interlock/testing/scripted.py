@@ -74,8 +74,8 @@ class ScriptedModel:
 
     async def _emit(self, scripted: Scripted, request: ModelRequest) -> AsyncIterator[StreamItem]:
         while callable(scripted):
-            told = scripted(request)
-            scripted = await told if inspect.isawaitable(told) else told
+            answer = scripted(request)
+            scripted = await answer if inspect.isawaitable(answer) else answer
         if isinstance(scripted, BaseException):
             raise scripted
         if not isinstance(scripted, Stream):

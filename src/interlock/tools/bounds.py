@@ -48,5 +48,5 @@ def bounded(argv: Sequence[str], most: Bounds) -> list[str]:
     limits = {
         "CPU": most.cpu_s, "AS": most.memory_bytes, "FSIZE": most.file_bytes, "NOFILE": most.open_files, "CORE": 0,
     }  # fmt: skip
-    told = ",".join(f"{name}={value}" for name, value in limits.items())
-    return [sys.executable, "-I", "-c", _BEFORE, told, *argv]
+    limits_text = ",".join(f"{name}={value}" for name, value in limits.items())
+    return [sys.executable, "-I", "-c", _BEFORE, limits_text, *argv]

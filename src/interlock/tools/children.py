@@ -113,8 +113,8 @@ class _Child:
                 self.record.remove(self.folder)
         if not by_itself:
             await self.cut_off(self.record)
-            told = f"`{self.record.program}` did not end within {self.order.timeout_s:g} s and was ended"
-            raise OutcomeUnknown(told)
+            message = f"`{self.record.program}` did not end within {self.order.timeout_s:g} s and was ended"
+            raise OutcomeUnknown(message)
         return Ended(
             process.returncode or 0, outputs[0].text, outputs[1].text, is_cut=any(each.is_cut for each in outputs)
         )  # fmt: skip
@@ -127,7 +127,7 @@ class _Child:
             raise ToolError(f"a child process cannot be put on record in `{self.folder}`: {why}") from error
 
     async def _started(self, program: str) -> asyncio.subprocess.Process:
-        told, tell = os.pipe()
+        read_end, tell = os.pipe()
         try:
             argv = [program, *self.order.argv[1:]]
             if CAN_KEEP:
@@ -148,14 +148,14 @@ class _Child:
             self.record = self.record.started_as(process.pid, is_kept=CAN_KEEP)
             with contextlib.suppress(OSError):
                 self.record.write(self.folder)
-            if problem := await asyncio.to_thread(os.read, told, 16):
+            if problem := await asyncio.to_thread(os.read, read_end, 16):
                 await process.wait()
                 raise OSError(int(problem), os.strerror(int(problem)))
         except (OSError, ValueError) as error:
             why = (getattr(error, "strerror", None) or str(error)).lower()
             raise ToolError(f"`{self.record.program}` cannot be started: {why}") from error
         finally:
-            os.close(told)
+            os.close(read_end)
             if tell >= 0:
                 os.close(tell)
         return process

@@ -64,7 +64,9 @@ def _body(letter: Letter) -> dict[str, Any]:
 
 def _reason(said: dict[str, Any]) -> str:
     data = said.get("data")
-    told = (data.get("message") or data.get("code")) if isinstance(data, dict) else None
+    reason = (data.get("message") or data.get("code")) if isinstance(data, dict) else None
     return (
-        " ".join("".join(c if c.isprintable() else " " for c in str(told)).split())[:200] if told else "no reason given"
+        " ".join("".join(c if c.isprintable() else " " for c in str(reason)).split())[:200]
+        if reason
+        else "no reason given"
     )

@@ -57,8 +57,11 @@ class ArgumentCheck:
             found = sorted(self._validator.iter_errors(args), key=lambda e: [str(p) for p in e.absolute_path])
         except (RecursionError, Unresolvable):
             return ["the tool's own schema cannot be applied: it refers to itself, or to what is not there"]
-        told = [_located(_path(error.absolute_path), _short(error.message)) for error in found]
-        return [*told[:MOST_ERRORS], *([f"and {len(told) - MOST_ERRORS} more"] if len(told) > MOST_ERRORS else [])]
+        messages = [_located(_path(error.absolute_path), _short(error.message)) for error in found]
+        return [
+            *messages[:MOST_ERRORS],
+            *([f"and {len(messages) - MOST_ERRORS} more"] if len(messages) > MOST_ERRORS else []),
+        ]
 
     def _plainly_fit(self, args: dict[Any, Any]) -> bool:
         """Fast path: True only for plain values in fields that are constrained by type only."""

@@ -26,7 +26,7 @@ def main() -> None:
     The arguments are: a file descriptor for start errors, the grace period in seconds for remaining descendants, the
     process id of the worker, the program, and its `argv`. If the worker dies, all descendants are ended.
     """
-    told, term_s, worker = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+    problem_fd, term_s, worker = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
     program, argv = sys.argv[4], sys.argv[5:]
     prctl = ctypes.CDLL(None).prctl
     prctl(SUBREAPER, 1, 0, 0, 0)
@@ -34,8 +34,8 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     pid = os.fork()
     if pid == 0:
-        _become(program, argv, told)
-    for descriptor in (0, 1, 2, told):
+        _become(program, argv, problem_fd)
+    for descriptor in (0, 1, 2, problem_fd):
         os.close(descriptor)
     signal.signal(WORKER_DIED, lambda *_: _end_all(term_s))
     prctl(DEATH_SIGNAL, WORKER_DIED, 0, 0, 0)
@@ -51,14 +51,14 @@ def main() -> None:
     os._exit(os.WEXITSTATUS(status))
 
 
-def _become(program: str, argv: list[str], told: int) -> None:
+def _become(program: str, argv: list[str], problem_fd: int) -> None:
     try:
         for number in USUAL:
             signal.signal(number, signal.SIG_DFL)
-        os.set_inheritable(told, False)
+        os.set_inheritable(problem_fd, False)
         os.execv(program, argv)
     except OSError as error:
-        os.write(told, str(error.errno).encode())
+        os.write(problem_fd, str(error.errno).encode())
     os._exit(127)
 
 

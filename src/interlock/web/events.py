@@ -94,11 +94,11 @@ async def _frames(
     async with here.live.reading(interest, after=after) as reader:
         yield sse.HELLO + (FORGOTTEN if reader.has_missed else b"")
         try:
-            async for told in here.live.backlog(reader):
+            async for queued in here.live.backlog(reader):
                 if (now := await here.gate.still(token)) is None:
                     return
-                if await here.live.may_see(now.person, told.event):
-                    yield sse.encoded(told)
+                if await here.live.may_see(now.person, queued.event):
+                    yield sse.encoded(queued)
             while not reader.is_over:
                 batch = await reader.take(here.live.runtime.settings.http.keep_alive_s)
                 if (now := await here.gate.still(token)) is None:
@@ -117,4 +117,4 @@ async def _frames(
 
 
 async def _visible(here: Premises, who: Caller, batch: Sequence[QueuedEvent]) -> bytes:
-    return b"".join([sse.encoded(told) for told in batch if await here.live.may_see(who.person, told.event)])
+    return b"".join([sse.encoded(queued) for queued in batch if await here.live.may_see(who.person, queued.event)])

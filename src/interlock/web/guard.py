@@ -56,8 +56,8 @@ class Guard:
 
     async def _body(self, headers: dict[bytes, str], receive: Receive) -> bytes | None:
         """The whole body; None if the client is gone."""
-        told = headers.get(b"content-length", "")
-        if told.isdecimal() and int(told[:20]) > self.most_bytes:
+        length = headers.get(b"content-length", "")
+        if length.isdecimal() and int(length[:20]) > self.most_bytes:
             raise _Refused(413, f"the body is larger than {self.most_bytes:,} bytes")
         found = bytearray()
         try:

@@ -193,8 +193,8 @@ def listen(host: str, port: int) -> socket.socket:
         listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
-        told = (error.strerror or str(error)).lower()
-        raise InterlockError(f"cannot listen on {host}:{port}: {told}: give another `--port` or `--host`") from error
+        reason = (error.strerror or str(error)).lower()
+        raise InterlockError(f"cannot listen on {host}:{port}: {reason}: give another `--port` or `--host`") from error
     listening.setblocking(False)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNREAD_S * 1000))

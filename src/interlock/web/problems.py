@@ -59,8 +59,8 @@ def of_ours(request: Request, error: InterlockError) -> Response:
         headers["retry-after"] = f"{error.after_s:.0f}"
     if is_outage(error):
         _log.warning("request %s failed: %s", request.scope.get("state", {}).get("request_id"), error)
-    told = outage_message(error) if is_outage(error) else str(error)
-    return problem(request, status_of(error), " ".join(told.split()), headers)
+    detail = outage_message(error) if is_outage(error) else str(error)
+    return problem(request, status_of(error), " ".join(detail.split()), headers)
 
 
 async def _of_validation(request: Request, error: Exception) -> Response:
@@ -74,8 +74,8 @@ async def _of_validation(request: Request, error: Exception) -> Response:
         if not _says_json(request):
             return problem(request, 415, "the body is not said to be JSON: send `Content-Type: application/json`")
         message = "the body is not an object: send one such as `{}`"
-    told = f"`{where}`: {message[:1].lower()}{message[1:]}" if where else f"{message[:1].lower()}{message[1:]}"
-    return problem(request, 422, told)
+    detail = f"`{where}`: {message[:1].lower()}{message[1:]}" if where else f"{message[:1].lower()}{message[1:]}"
+    return problem(request, 422, detail)
 
 
 def _says_json(request: Request) -> bool:

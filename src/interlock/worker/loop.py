@@ -334,15 +334,15 @@ class Worker:
 
 def _put_back(tx: Tx, claim: Claim, error: Exception, now: datetime) -> None:
     """Puts a run back to be tried later; an unusable database does not count against the run."""
-    told, faults = f"{type(error).__name__}: {error}", claim.run.crashes
+    reason, faults = f"{type(error).__name__}: {error}", claim.run.crashes
     if isinstance(error, StoreError):
         due_at = later(now, min(2.0**claim.run.attempt, LONGEST_BACKOFF_S))
         steps.hand_back(tx, claim, now, open_microusd=None, due_at=due_at, error=str(error), failed=True)
     elif faults + 1 >= TRIES:
-        leases.set_aside(tx, claim, f"{faults + 1} tries in a row came to nothing, the last by {told}", now)
+        leases.set_aside(tx, claim, f"{faults + 1} tries in a row came to nothing, the last by {reason}", now)
     else:
         due_at = later(now, 2.0**faults)
-        steps.hand_back(tx, claim, now, open_microusd=None, due_at=due_at, error=told, failed=True)
+        steps.hand_back(tx, claim, now, open_microusd=None, due_at=due_at, error=reason, failed=True)
         leases.count_fault(tx, claim.run.id)
 
 

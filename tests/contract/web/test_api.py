@@ -364,7 +364,7 @@ async def test_location_of_an_unavailable_database_is_disclosed_to_nobody(
         house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home,
         served(home.box, "127.0.0.1", 0, always=True) as door,
     ):
-        (url,) = [each.removeprefix("listening at ") for each in door.told if "listening" in each]
+        (url,) = [each.removeprefix("listening at ") for each in door.notices if "listening" in each]
         with monkeypatch.context() as patched:
             patched.setattr(home.box.runtime.store, "read", lost)
             guess = {"Authorization": "Bearer ilk_guess"}

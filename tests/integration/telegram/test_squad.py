@@ -190,7 +190,7 @@ async def test_updates_come_by_the_webhook_over_the_real_door(api: TelegramApi, 
     hook = {"webhook_url": "https://example.com/telegram/webhook", "webhook_secret": SECRET}
     async with at_work(api, tmp_path, **hook) as stage:
         await api.until(lambda server: server.webhook is not None)
-        door = stage.door.told[-1].split()[-1]
+        door = stage.door.notices[-1].split()[-1]
         api.webhook = {"url": f"{door}/telegram/webhook", "secret_token": SECRET}
         update = {"update_id": api.next_update(), "message": api.message("/run Write a haiku about locks", user=ANA)}
         assert [await api.deliver(update) for _ in range(3)] == [200, 200, 200]

@@ -42,6 +42,7 @@ def test_a_folder_that_is_gone_is_told(
 def test_a_file_that_may_not_be_read_is_named_and_a_fault_of_ours_is_none_of_the_systems() -> None:
     refused = PermissionError(errno.EACCES, "Permission denied", "/a/home/interlock.db")
     assert (
-        os_errors.told(refused) == "cannot use `/a/home/interlock.db`: permission denied: see who may read and write it"
+        os_errors.explanation(refused)
+        == "cannot use `/a/home/interlock.db`: permission denied: see who may read and write it"
     )
-    assert os_errors.told(FileNotFoundError(errno.ENOENT, "No such file or directory", "/a")) is None
+    assert os_errors.explanation(FileNotFoundError(errno.ENOENT, "No such file or directory", "/a")) is None

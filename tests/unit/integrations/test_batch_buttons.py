@@ -53,7 +53,7 @@ def test_telegram_carries_the_scope_and_the_mark_in_a_button() -> None:
 def test_telegram_takes_no_button_that_is_none_of_ours(data: str) -> None:
     found = tapped(data)
     assert found.request is None
-    assert "none of ours" in found.tap.told
+    assert "none of ours" in found.tap.notice
 
 
 def test_slack_carries_the_scope_and_the_mark_in_a_button() -> None:

@@ -113,17 +113,17 @@ def _agent(document: Document, path: tuple[str | int, ...], name: str | None, da
     wrong = [key for key in ("name", *_TELLING) if data.get(key) is not None and not isinstance(data[key], str)]
     if wrong:
         return [document.fault((*path, key), f"`{key}` must be text") for key in sorted(wrong)]
-    told = {key: (data.get(key) or "").strip() for key in ("role", "goal", "backstory")}
-    if not any(told.values()):
+    fields = {key: (data.get(key) or "").strip() for key in ("role", "goal", "backstory")}
+    if not any(fields.values()):
         return [document.fault(path, "an agent has a `role`, a `goal` or a `backstory`")]
-    called = name or data.get("name") or _PLACE.sub("", told["role"])
-    goal = f"\nYour goal: {told['goal']}\n" if told["goal"] else ""
+    called = name or data.get("name") or _PLACE.sub("", fields["role"])
+    goal = f"\nYour goal: {fields['goal']}\n" if fields["goal"] else ""
     found = Foreign(
         source=document.source, line=document.line(path), name=called.strip(),
-        role=one_line(_PLACE.sub("", told["role"]) or told["goal"] or told["backstory"]),
-        soul=f"{told['backstory'] or told['role'] or told['goal']}\n{goal}", known=TOOLS,
+        role=one_line(_PLACE.sub("", fields["role"]) or fields["goal"] or fields["backstory"]),
+        soul=f"{fields['backstory'] or fields['role'] or fields['goal']}\n{goal}", known=TOOLS,
     )  # fmt: skip
-    for place in dict.fromkeys(_PLACE.findall(" ".join(told.values()))):
+    for place in dict.fromkeys(_PLACE.findall(" ".join(fields.values()))):
         found.note(document.line(path), f"`{{{place}}}` is not filled in: a task says what it is about")
     found.tools = _tools(document, path, data, found)
     found.model = _model(document, path, data, found)

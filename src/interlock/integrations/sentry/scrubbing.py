@@ -57,13 +57,13 @@ def record(item: Any, _: Any) -> Any:
 
 def event(item: Any, _: Any) -> Any:
     """A scrubbed error: the types of the exceptions, where they were raised, and the run."""
-    told = {name: item[name] for name in OF_AN_EVENT if item.get(name) is not None}
+    sent = {name: item[name] for name in OF_AN_EVENT if item.get(name) is not None}
     exceptions = (item.get("exception") or {}).get("values") or []
-    told["exception"] = {"values": [_exception(one) for one in exceptions]}
-    told["tags"] = kept(item.get("tags"))
+    sent["exception"] = {"values": [_exception(one) for one in exceptions]}
+    sent["tags"] = kept(item.get("tags"))
     trace = (item.get("contexts") or {}).get("trace") or {}
-    told["contexts"] = {"trace": {name: trace[name] for name in _OF_A_TRACE if name in trace}}
-    return told
+    sent["contexts"] = {"trace": {name: trace[name] for name in _OF_A_TRACE if name in trace}}
+    return sent
 
 
 _OF_A_TRACE = ("trace_id", "span_id", "parent_span_id", "op", "dynamic_sampling_context")

@@ -138,25 +138,28 @@ class Sentry:
 
     def _tell_of_queue(self, kind: str, fields: Mapping[str, Any], seconds: float) -> None:
         run, waited_s = fields["run"], fields.get("waited_s")
-        told = run_fields(run)
-        told |= {"system": "interlock", "message_id": told["run_id"], "destination": run.kind}
-        told |= {"cause": fields.get("cause"), "latency_ms": None if waited_s is None else round(waited_s * 1000, 3)}
+        attributes = run_fields(run)
+        attributes |= {"system": "interlock", "message_id": attributes["run_id"], "destination": run.kind}
+        attributes |= {
+            "cause": fields.get("cause"),
+            "latency_ms": None if waited_s is None else round(waited_s * 1000, 3),
+        }
         above = self.above
         scope = above.scope.fork() if above is not None and kind == "run_posted" else self._trace_of(run)
         with use_scope(scope):
-            span = start_span(SPANS[kind].called(told), _told_of_span(kind, told))
+            span = start_span(SPANS[kind].called(attributes), _span_attributes(kind, attributes))
             _begin_earlier(span, seconds)
             span.end()
         if waited_s is not None:
-            self.count("invocation", **{name: told[name] for name in ("run_kind", "simulated")})
+            self.count("invocation", **{name: attributes[name] for name in ("run_kind", "simulated")})
 
     def _tell_of_end(self, fields: Mapping[str, Any]) -> None:
-        above, told = self.above, {"status": fields["status"], "stop_reason": fields.get("stop_reason")}
+        above, attributes = self.above, {"status": fields["status"], "stop_reason": fields.get("stop_reason")}
         run = above.of_run if above is not None else None
         if run is not None and run.fields["run_id"] == fields["run"].id:
-            run.tell(**told)
+            run.tell(**attributes)
         if fields["status"] == "failed":
-            self.count("error", of="run", **{**run_fields(fields["run"]), **told})
+            self.count("error", of="run", **{**run_fields(fields["run"]), **attributes})
 
     def _trace_of(self, run: Any) -> Scope:
         """A scope in the trace of a run's mission: below the run that posted it, or the run's own earlier part.
@@ -192,7 +195,7 @@ class Part:
     def __enter__(self) -> "Part":
         self._token = _here.set(self)
         with quietly(self.scope):
-            span = start_span(SPANS[self.kind].called(self.fields), _told_of_span(self.kind, self.fields))
+            span = start_span(SPANS[self.kind].called(self.fields), _span_attributes(self.kind, self.fields))
             self.opened = None if isinstance(span, NoOpStreamedSpan) else span
         return self
 
@@ -227,7 +230,7 @@ def quietly(scope: Scope) -> Iterator[None]:
         _log.debug("telemetry failed: %s", type(error).__name__)
 
 
-def _told_of_span(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+def _span_attributes(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     op = SPANS[kind].op
     operation = op.removeprefix("gen_ai.") if op.startswith("gen_ai.") else None
     return {"sentry.op": op, **attributes_of({**fields, "operation": operation})}

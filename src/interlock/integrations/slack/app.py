@@ -26,11 +26,11 @@ class Installation:
     enterprise: str | None
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> "Installation":
+    def of(cls, body: Mapping[str, Any]) -> "Installation":
         """The one of the token that Slack has answered `auth.test` to."""
-        if told.get("is_enterprise_install") and told.get("enterprise_id"):
-            return cls(None, str(told["enterprise_id"]))
-        return cls(str(told["team_id"]) if told.get("team_id") else None, None)
+        if body.get("is_enterprise_install") and body.get("enterprise_id"):
+            return cls(None, str(body["enterprise_id"]))
+        return cls(str(body["team_id"]) if body.get("team_id") else None, None)
 
     def has(self, team: str | None, enterprise: str | None) -> bool:
         """Whether something that names these comes from there; what names none has come for no workspace."""

@@ -56,7 +56,7 @@ class Home:
         """Updates open tabs upon changes, until cancelled."""
         while True:
             await self._opened.wait()
-            follower = Follower(self._reception.runtime.store, self._told)
+            follower = Follower(self._reception.runtime.store, self._on_event)
             following = asyncio.create_task(follower.run(lambda: bool(self._open)))
             try:
                 while self._open:
@@ -66,7 +66,7 @@ class Home:
                 await asyncio.gather(following, return_exceptions=True)
             self._opened.clear()
 
-    def _told(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         if event.name in CHANGES:
             self._changed.set()
 

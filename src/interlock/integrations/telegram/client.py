@@ -85,9 +85,9 @@ class _Hidden(logging.Filter):
         self._token = token
 
     def filter(self, record: logging.LogRecord) -> bool:
-        told = record.getMessage()
-        if self._token in told:
-            record.msg, record.args = told.replace(self._token, "[secret: bot token]"), ()
+        message = record.getMessage()
+        if self._token in message:
+            record.msg, record.args = message.replace(self._token, "[secret: bot token]"), ()
         return True
 
 
@@ -144,7 +144,7 @@ class Client(Bot):
 
         Raises TelegramError.
         """
-        await self.set_my_commands([BotCommand(name, told[:256]) for name, told in commands.items()])
+        await self.set_my_commands([BotCommand(name, description[:256]) for name, description in commands.items()])
 
     async def close_connections(self) -> None:
         """Closes all connections."""

@@ -48,7 +48,7 @@ class Tap:
     """A button press, which must be acknowledged."""
 
     query_id: str
-    told: str | None = None
+    notice: str | None = None
     """What the one who tapped is shown."""
 
 

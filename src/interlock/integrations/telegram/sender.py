@@ -149,12 +149,12 @@ class TelegramSender:
             return posted.message_id
 
         try:
-            return await self._told(message, page, send)
+            return await self._deliver(message, page, send)
         except BadRequest as error:
             if begun.topic is None or not _says(error, "thread not found", "topic_deleted", "topic_closed"):
                 raise
             begun.topic = None
-            return await self._told(message, page, send)
+            return await self._deliver(message, page, send)
 
     async def _change(self, message: Message, number: int, page: Page) -> None:
         async def change(chat: int | str, text: str, mode: str | None) -> int:
@@ -164,12 +164,12 @@ class TelegramSender:
             return number
 
         try:
-            await self._told(message, page, change)
+            await self._deliver(message, page, change)
         except BadRequest as error:
             if not _says(error, "message is not modified"):
                 raise
 
-    async def _told(
+    async def _deliver(
         self, message: Message, page: Page, tell: Callable[[int | str, str, str | None], Awaitable[int]]
     ) -> int:
         """Sends one message; follows the chat if it has migrated, and drops the markup if Telegram rejects it."""
@@ -209,5 +209,5 @@ def _keyboard(page: Page) -> InlineKeyboardMarkup | None:
 
 
 def _says(error: TelegramError, *phrases: str) -> bool:
-    told = str(error).lower()
-    return any(phrase in told for phrase in phrases)
+    message = str(error).lower()
+    return any(phrase in message for phrase in phrases)

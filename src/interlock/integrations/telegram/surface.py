@@ -178,7 +178,7 @@ class Telegram:
         )
 
     async def _acknowledge(self, tap: Tap) -> None:
-        await self._client.answer_callback_query(tap.query_id, text=tap.told)
+        await self._client.answer_callback_query(tap.query_id, text=tap.notice)
 
     def _aside(self, work: Coroutine[Any, Any, object]) -> None:
         """Sends something to Telegram in the background."""

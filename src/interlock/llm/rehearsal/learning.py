@@ -109,9 +109,9 @@ def _difference(before: Any, after: Any) -> str:
 
 
 def _instead(name: str, value: Any) -> str:
-    told = _short(value)
-    is_telling = len(told) <= _TELLING and without_particulars(told) == told
-    return f"{name} like “{told}”" if is_telling else f"another {name}"
+    shortened = _short(value)
+    is_telling = len(shortened) <= _TELLING and without_particulars(shortened) == shortened
+    return f"{name} like “{shortened}”" if is_telling else f"another {name}"
 
 
 def _failures(facts: Row, tasks: Tasks) -> Iterator[dict[str, Any]]:

@@ -123,17 +123,17 @@ def read_personas(text: str) -> tuple[PersonaLine, ...]:
 
 
 def _persona_line(name: str, fields: str, role: str) -> PersonaLine:
-    told: dict[str, tuple[str, ...]] = {}
+    listed: dict[str, tuple[str, ...]] = {}
     for piece in fields.split(";"):
         label, _, values = piece.partition(":")
-        told[label.strip()] = tuple(value.strip() for value in values.split(",") if value.strip())
+        listed[label.strip()] = tuple(value.strip() for value in values.split(",") if value.strip())
     return PersonaLine(
         name,
         role.strip(),
-        told.get("task types", ()),
-        told.get("triggers", ()),
-        told.get("capabilities", ()),
-        told.get("tools", ()),
+        listed.get("task types", ()),
+        listed.get("triggers", ()),
+        listed.get("capabilities", ()),
+        listed.get("tools", ()),
     )
 
 

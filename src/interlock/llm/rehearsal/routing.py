@@ -18,10 +18,10 @@ def route(brief: Brief) -> dict[str, Any]:
     """The choice, its confidence and its reason."""
     found = _BLOCK.search(brief.section("Message"))
     try:
-        told: Any = json.loads(found["inner"]) if found else {}
+        payload: Any = json.loads(found["inner"]) if found else {}
     except ValueError:
-        told = {}
-    text = str(told.get("text", "")) if isinstance(told, dict) else ""
+        payload = {}
+    text = str(payload.get("text", "")) if isinstance(payload, dict) else ""
     people = read_personas(brief.section("Personas"))
     if not people or not text.strip():
         return {"target": "nobody", "work": False, "confidence": 0.0, "reason": "Rehearsal: nothing to go by."}

@@ -87,12 +87,12 @@ def _round_in_circles(ctx: ToolContext, to: Any) -> Outcome:
     """Source: row I1."""
     limits = ctx.settings.loops
     many = f"{limits.messages} messages went between {ctx.persona} and {to.persona} within {limits.messages_s:g} s"
-    told = write(
+    alert = write(
         audit.alert, ctx.now, project_id=ctx.project_id, severity="warning", kind=LOOP, subject=ctx.run_id,
         text=f"{many}: what {ctx.persona} wanted to add was not sent; `interlock trace {ctx.run_id}` shows it",
         key="agents:" + ":".join(sorted((ctx.agent_id, to.id))),
     )  # fmt: skip
-    return Outcome(f"not sent: {many}, which looks like a loop. Come to an end without it.", True, (told,))
+    return Outcome(f"not sent: {many}, which looks like a loop. Come to an end without it.", True, (alert,))
 
 
 _PERSONA = text("Who is to do it, such as `research`. Leave it out for one like yourself.", longest=64)

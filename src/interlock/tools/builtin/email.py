@@ -53,7 +53,7 @@ async def _send(
     )
     news = ctx.store.listener()
     await ctx.store.write(_post, letter, ctx.project_id, ctx.run_id, ctx.repeated_by, ctx.now)
-    return _told(letter, await _fate(ctx.store, letter.token, news, wait_s))
+    return _report(letter, await _fate(ctx.store, letter.token, news, wait_s))
 
 
 def _post(tx: Tx, letter: Letter, project_id: str, run_id: str, repeated_by: str | None, now: datetime) -> None:
@@ -77,7 +77,7 @@ async def _fate(store: Store, token: str, news: Listener, wait_s: float) -> Any:
         await news.wait(min(left_s, LOOK_S))
 
 
-def _told(letter: Letter, row: Any) -> dict[str, Any]:
+def _report(letter: Letter, row: Any) -> dict[str, Any]:
     if row.status == "delivered":
         return {"sent_to": list(letter.recipients), "message_id": letter.message_id, "receipt": row.remote_ref}
     if row.status == "dead" and row.holder == dispatch.UNCERTAIN:

@@ -37,8 +37,8 @@ async def _store(
     if not content.strip():
         raise ToolError("there is nothing to remember: `content` is blank")
     kept: Kept = await _written(ctx, _keep, ctx, note)
-    told = f"remembered as {kept.id}" if kept.is_new else f"known already as {kept.id}: it counts for more now"
-    return Outcome(told)
+    message = f"remembered as {kept.id}" if kept.is_new else f"known already as {kept.id}: it counts for more now"
+    return Outcome(message)
 
 
 def _keep(tx: Tx, ctx: ToolContext, note: Note) -> Kept:
@@ -65,7 +65,7 @@ async def _found(ctx: ToolContext, query: str, kind: str | None, most: int) -> O
             "nothing is remembered that fits: try other or fewer words" if query else "nothing is remembered"
         )
     uses = write(recall.used, [each.id for each in found], ctx.now)
-    return Outcome(_told(found), writes=(uses,), labels=frozenset().union(*(each.labels for each in found)))
+    return Outcome(_as_text(found), writes=(uses,), labels=frozenset().union(*(each.labels for each in found)))
 
 
 def _look(tx: Tx, ctx: ToolContext, query: str, kinds: Sequence[str], most: int) -> list[Recalled]:
@@ -79,7 +79,7 @@ async def _get(ctx: ToolContext, /, *, id: str) -> Outcome:
     found = await ctx.store.read(_one, ctx, id.strip())
     if isinstance(found, Recalled):
         uses = write(recall.used, [found.id], ctx.now)
-        return Outcome(_told([found]), writes=(uses,), labels=found.labels)
+        return Outcome(_as_text([found]), writes=(uses,), labels=found.labels)
     if isinstance(found, Block):
         return Outcome(_quoted([_block(found)], is_untrusted=UNTRUSTED in found.labels), labels=found.labels)
     raise ToolError(f"no memory `{id}` of yours: memory_search finds their ids")
@@ -148,7 +148,7 @@ def _objection(args: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _told(found: Sequence[Recalled]) -> str:
+def _as_text(found: Sequence[Recalled]) -> str:
     """Recalled memories as JSON; untrusted ones separately, and marked as such."""
     ours = [_memory(each) for each in found if UNTRUSTED not in each.labels]
     theirs = [_memory(each) for each in found if UNTRUSTED in each.labels]

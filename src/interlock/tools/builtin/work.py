@@ -97,7 +97,7 @@ async def _faults(ctx: ToolContext, task: Any, row: dict[str, Any], file: bytes 
 
 def _turned_back(ctx: ToolContext, row: dict[str, Any], found: list[Fault], seen: frozenset[str]) -> Outcome:
     """Nothing is submitted: the agent is told why, with the labels of what was checked; this is recorded."""
-    told = [f"- {fault.name}: {fault.detail}" for fault in found]
+    lines = [f"- {fault.name}: {fault.detail}" for fault in found]
     why = [
         Finding(position=place, name=fault.name, passed=False, detail=fault.detail)
         for place, fault in enumerate(found)
@@ -105,7 +105,7 @@ def _turned_back(ctx: ToolContext, row: dict[str, Any], found: list[Fault], seen
     kept = write(
         evidence.record, row["task_id"], row["id"], row["sha256"], GATE, why, ctx.now, run_id=ctx.run_id
     )  # fmt: skip
-    return Outcome("\n".join([_NOT_TAKEN, *told]), is_error=True, writes=(kept,), labels=seen)
+    return Outcome("\n".join([_NOT_TAKEN, *lines]), is_error=True, writes=(kept,), labels=seen)
 
 
 def _check_verdict(task: Any, verdict: str | None, reasons: object) -> None:
