@@ -14,10 +14,10 @@ from interlock.app.box import Interlock
 from interlock.desk import signing
 from interlock.desk.progress import Standing
 from interlock.store import migrate, processes, traces
-from interlock.store.ledger import open_reservations
 from interlock.store.schema import Run, Task, table
 from interlock.store.tx import Tx
 from interlock.testing import FakeClock
+from tests.contract.store.furniture import unsettled
 from tests.contract.store.test_migrate import execute
 from tests.migration.released import FOLDER, RELEASED, RELEASES, archive_of, build, rows_of
 
@@ -85,12 +85,12 @@ async def test_missions_of_a_released_revision_go_on(database_url: str, tmp_path
         unfinished = [row.id for row in await store.read(_missions) if row.status not in ("DONE", "CANCELED")]
         assert len(unfinished) == 3
         (of_dead,) = [row for row in of_the_dead if row.mission_id in unfinished]
-        assert len(await store.read(open_reservations, of_dead.id)) == 1
+        assert len(await store.read(unsettled, of_dead.id)) == 1
         assert await box.start()
         for mission_id in unfinished:
             assert await signed_to_the_end(box, mission_id) == "DONE"
             assert (await box.result(await box.settled(mission_id))).deliverable
-        assert await store.read(open_reservations, of_dead.id) == []
+        assert await store.read(unsettled, of_dead.id) == []
         assert (await store.read(lambda tx: tx.one(_COST, {"run": of_dead.id}))) == (70_000,)
         said = await box.chat("research", "And which of them is the fastest?")
         assert said.response

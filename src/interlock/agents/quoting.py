@@ -4,12 +4,10 @@ What a message's headings are is the business of task_messages; nothing is judge
 """
 
 import json
-import re
 import unicodedata
 from typing import Any
 
 LONGEST_INPUT = 20_000
-_QUOTED = re.compile(r"^(\s*)\\(\\*#)")
 
 
 def quoted(text: str, *, limit: int | None = None) -> str:
@@ -23,11 +21,6 @@ def quoted(text: str, *, limit: int | None = None) -> str:
     if len(cut) < len(text):
         lines.append(f"[cut here: {len(text) - len(cut):,} of {len(text):,} characters are left out]")
     return "\n".join(lines)
-
-
-def unquoted(text: str) -> str:
-    """The text that `quoted` was given, but for its kinds of line breaks and what was cut."""
-    return "\n".join(_QUOTED.sub(r"\1\2", line) for line in text.split("\n"))
 
 
 def one_line(text: str, *, limit: int = 200) -> str:

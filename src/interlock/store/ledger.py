@@ -112,11 +112,6 @@ class Shortage:
     line_microusd: int | None = None
     """The amount at which a person is asked, if it is exceeded while there is room below the limit. Source: row D5."""
 
-    @property
-    def left_microusd(self) -> int:
-        """What is neither spent nor reserved."""
-        return max(0, self.limit_microusd - self.settled_microusd - self.reserved_microusd)
-
 
 _past = (
     sa.select(ACCOUNTS)
@@ -268,11 +263,6 @@ def charged_whole(tx: Tx, run_id: str) -> int:
         for line in lines(tx, run_id)
         if line.kind == "settle" and line.estimated and line.amount_microusd == reserved.get(line.reservation_id)
     )
-
-
-def open_reservations(tx: Tx, run_id: str) -> list[Any]:
-    """The reservations of a run that have not been settled."""
-    return tx.rows(_OPEN, {"run_": run_id})
 
 
 def lines(tx: Tx, run_id: str) -> list[Any]:

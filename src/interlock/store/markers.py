@@ -46,7 +46,6 @@ _FORGET = (
     )
     .values(summary=sa.null())
 )
-_ALL = _OF.order_by(_k.id)
 _MOVE = (
     sa.update(_AGENTS)
     .where(_a.id == b("agent"), _a.history_from_seq < b("from_seq"))
@@ -90,11 +89,6 @@ def latest(tx: Tx, agent_id: str) -> Any | None:
 def then(tx: Tx, run: Any, began: datetime) -> Any | None:
     """The marker that applies to a run that has begun: the last one of its own, else the one current at its start."""
     return tx.one(THEN, {"agent": run.agent_id, "run_": run.id, "place": run.seq, "began": began})
-
-
-def of_agent(tx: Tx, agent_id: str) -> list[Any]:
-    """All markers of an agent, oldest first."""
-    return tx.rows(_ALL, {"agent": agent_id})
 
 
 def forget(tx: Tx, run_id: str) -> None:

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from interlock.store import markers, traces
+from interlock.store import traces
 from tests.contract.desk.front import ANA, BEN, VIC, Front, text_of
+from tests.contract.store.furniture import markers_of
 
 
 async def agents_of(front: Front) -> list[str]:
@@ -14,7 +15,7 @@ async def agents_of(front: Front) -> list[str]:
 
 async def marks(front: Front, agent_id: str) -> list[str]:
     """The kinds of an agent's markers."""
-    found: list[Any] = await front.box.runtime.store.read(markers.of_agent, agent_id)
+    found: list[Any] = await front.box.runtime.store.read(markers_of, agent_id)
     return [marker.kind for marker in found]
 
 

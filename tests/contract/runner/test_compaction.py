@@ -27,6 +27,7 @@ from interlock.testing.scripted import Scripted, ScriptedModel, Stream, calls, r
 from interlock.tools.registry import Outcome, tool
 from tests.contract.runner.stage import WORKER, CountingStore, Stage, staged
 from tests.contract.runner.test_outages import fault
+from tests.contract.store.furniture import markers_of
 
 LIMITS = {"emergency_context_limit": 40_000, "compact_at": 0.8}
 SUMMARY = "We looked at a, b and c; nothing is open but d."
@@ -74,7 +75,7 @@ def reading(*names: str) -> list[ToolUse]:
 
 async def marked(stage: Stage, run: str) -> list[Any]:
     """The markers that the runs of a run's agent have set, in order."""
-    found = await stage.store.read(markers.of_agent, (await stage.run(run)).agent_id)
+    found = await stage.store.read(markers_of, (await stage.run(run)).agent_id)
     return [marker for marker in found if marker.made_by.startswith("run_")]
 
 

@@ -12,7 +12,7 @@ from interlock.core.ids import new_id
 from interlock.desk import queues
 from interlock.desk.context import Person
 from interlock.settings import load_settings
-from interlock.store import audit, ledger, mailbox, squad, traces
+from interlock.store import audit, mailbox, squad, traces
 from interlock.store.engine import Store
 from interlock.store.mailbox import Post
 from interlock.store.squad import Descriptor
@@ -20,6 +20,7 @@ from interlock.store.tx import Tx
 from interlock.testing.runtime import runtime_over
 from interlock.testing.scripted import ScriptedModel
 from tests import processes
+from tests.contract.store.furniture import unsettled
 
 ENVIRONMENT = {"PYTHONPATH": processes.SOURCES, "PATH": os.environ["PATH"]}
 DIED, INNOCENT = 7, 6
@@ -119,7 +120,7 @@ async def test_poisoned_run_is_set_aside_and_the_rest_goes_on(
         [alert] = [each for each in await store.read(audit.alerts) if each.kind == "DEAD_LETTER"]
         assert (alert.severity, alert.subject) == ("critical", poison)
         assert f"interlock runs requeue {poison}" in alert.text
-        assert await store.read(ledger.open_reservations, poison) == []
+        assert await store.read(unsettled, poison) == []
         [call] = await store.read(traces.calls, poison)
         assert call.status in ("unknown", "skipped")
         (home / "antidote").touch()

@@ -19,6 +19,7 @@ from interlock.store.mailbox import Post
 from interlock.store.squad import Descriptor
 from interlock.testing.scripted import ScriptedModel, calls
 from tests.contract.runner.stage import PROJECT, CountingStore, Stage, staged, told
+from tests.contract.store.furniture import markers_of
 
 HELLO = "first words"
 
@@ -44,7 +45,7 @@ async def test_the_same_descriptor_finds_the_same_agent_in_parallel(store: Count
     assert len(agent_id) == 24
     assert agent_id.isalnum()
     assert sorted([(await stage.run(run_id)).seq for run_id in runs]) == list(range(2, 34))
-    started = await store.read(markers.of_agent, agent_id)
+    started = await store.read(markers_of, agent_id)
     assert [marker.kind for marker in started] == ["start"]
 
 
@@ -106,7 +107,7 @@ async def test_viewers_reset_and_export_and_import_nothing(store: CountingStore,
         await sessions.export(stage.runtime, eve, agent_id)
     with pytest.raises(Refused):
         await session_import.import_session(stage.runtime, eve, stage.runtime.personas, b"", "f")
-    assert [marker.kind for marker in await store.read(markers.of_agent, agent_id)] == ["start"]
+    assert [marker.kind for marker in await store.read(markers_of, agent_id)] == ["start"]
 
 
 @pytest.mark.parametrize("named", ["research", "nobody", "agt_0000000"])

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind
 from interlock.state_machine.table import TaskState
-from interlock.store import approvals, ledger, mailbox, people, squad, tasks
+from interlock.store import approvals, ledger, mailbox, markers, people, squad, tasks
 from interlock.store.ledger import Opening, Spender
 from interlock.store.mailbox import Claim, Post
 from interlock.store.schema import Mission, Person, table
@@ -162,3 +162,16 @@ def account(tx: Tx, account_id: str, limit_microusd: int) -> str:
 def spender(run_id: str, *accounts: str) -> Spender:
     """The spender for a run."""
     return Spender(run_id, "agent", None, None, PROJECT, tuple(sorted(accounts)))
+
+
+def unsettled(tx: Tx, run_id: str) -> list[Any]:
+    """The reservations of a run that have not been settled."""
+    lines = ledger.lines(tx, run_id)
+    settled = {line.reservation_id for line in lines if line.kind == "settle"}
+    return [line for line in lines if line.kind == "reserve" and line.reservation_id not in settled]
+
+
+def markers_of(tx: Tx, agent_id: str) -> list[Any]:
+    """All markers of an agent, oldest first."""
+    of_agent = sa.select(markers.MARKERS).where(markers.MARKERS.c.agent_id == agent_id)
+    return tx.rows(of_agent.order_by(markers.MARKERS.c.id))

@@ -28,7 +28,6 @@ from interlock.store import (
     audit,
     leaders,
     leases,
-    ledger,
     mailbox,
     migrate,
     people,
@@ -250,7 +249,7 @@ async def test_requests_and_reservations_of_before_are_closed(full: Path, databa
         assert running
         for run_id in running:
             assert (await store.read(traces.run, run_id)).status == "created"  # type: ignore[union-attr]
-            assert await store.read(ledger.open_reservations, run_id) == []
+            assert await store.read(furniture.unsettled, run_id) == []
         assert [row.kind for row in await store.read(audit.alerts) if row.kind == "RESTORED"] == ["RESTORED"]
 
 

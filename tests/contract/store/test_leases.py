@@ -9,7 +9,7 @@ from interlock.store.engine import Store
 from interlock.store.errors import LeaseLost
 from interlock.store.mailbox import Claim
 from interlock.store.tx import Tx
-from tests.contract.store.furniture import T0, account, after, agent, ask, claimed, done, message, spender
+from tests.contract.store.furniture import T0, account, after, agent, ask, claimed, done, message, spender, unsettled
 
 
 def own(tx: Tx, claim: Claim) -> None:
@@ -82,7 +82,7 @@ async def test_open_reservations_of_the_dead_are_charged_in_full_and_marked(stor
         row = await store.read(ledger.account, name)
         assert row is not None
         assert (row.settled_microusd, row.reserved_microusd) == (350, 0)
-    assert await store.read(ledger.open_reservations, "run") == []
+    assert await store.read(unsettled, "run") == []
     run = await store.read(traces.run, "run")
     assert run is not None
     assert run.cost_microusd == 250

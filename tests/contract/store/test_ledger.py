@@ -110,7 +110,8 @@ async def test_cost_above_the_worst_case_is_booked_and_freezes_until_a_person_ra
     with pytest.raises(OverBudget):
         await reserve(store, spender("r", "large", "small"), 2, 0)
     [short] = await store.read(ledger.shortages, ["large", "small"], 10)
-    assert (short.account_id, short.final, short.frozen, short.left_microusd) == ("small", True, True, 0)
+    assert (short.account_id, short.final, short.frozen) == ("small", True, True)
+    assert (short.limit_microusd, short.settled_microusd, short.reserved_microusd) == (100, 150, 0)
     raised = await store.write(limits.raise_limit, "small", 100, "ada", T0)
     assert (raised.limit_microusd, raised.frozen) == (200, False)  # type: ignore[union-attr]
     await reserve(store, spender("r", "large", "small"), 2, 50)
@@ -121,10 +122,10 @@ async def test_shortage_that_waiting_helps_is_told_from_one_that_is_final(store:
     await store.write(account, "a", 100)
     await reserve(store, spender("r", "a"), 1, 80)
     [short] = await store.read(ledger.shortages, ["a"], 30)
-    assert (short.final, short.left_microusd) == (False, 20)
+    assert (short.final, short.settled_microusd, short.reserved_microusd) == (False, 0, 80)
     await settle(store, spender("r", "a"), 1, 80, 75)
     [short] = await store.read(ledger.shortages, ["a"], 30)
-    assert (short.final, short.left_microusd) == (True, 25)
+    assert (short.final, short.settled_microusd, short.reserved_microusd) == (True, 75, 0)
     assert await store.read(ledger.shortages, ["a"], 25) == []
 
 

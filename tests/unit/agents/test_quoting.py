@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.agents.quoting import json_block, one_line, quoted, unquoted
+from interlock.agents.quoting import json_block, one_line, quoted
 
 HOSTILE = st.text(alphabet=st.sampled_from(list("#\\ \t\n\r\x0b\x0c\x85\u2028\u2029\u200b\ufeff\u00a0a`")), max_size=60)
 
@@ -34,8 +34,9 @@ def test_no_line_of_quoted_text_is_a_heading(text: str) -> None:
 
 
 @given(st.text(alphabet=st.sampled_from(list("#\\ ab\n")), max_size=80))
-def test_quoted_text_can_be_read_back(text: str) -> None:
-    assert unquoted(quoted(text)) == "\n".join(text.strip("\n").splitlines())
+def test_quoted_text_loses_nothing(text: str) -> None:
+    read_back = re.sub(r"^(\s*)\\(\\*#)", r"\1\2", quoted(text), flags=re.MULTILINE)
+    assert read_back == "\n".join(text.strip("\n").splitlines())
 
 
 def test_a_hash_inside_a_line_is_left_alone() -> None:
