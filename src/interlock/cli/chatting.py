@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from interlock.cli import opening
-from interlock.cli.options import Json, Model
-from interlock.cli.running import STOPPED, Approve
+from interlock.cli.options import Approval, Json, Model, Project, asks_here
+from interlock.cli.running import STOPPED
 from interlock.core.errors import InterlockError, UsageError
 
 if TYPE_CHECKING:
@@ -46,26 +46,19 @@ def chat(
         list[Path] | None, typer.Option("--file", metavar="FILE", help="A file to attach; may be repeated.")
     ] = None,
     model: Model = None,
-    project: Annotated[str | None, typer.Option("--project", metavar="P", help="The project it belongs to.")] = None,
-    approve: Annotated[
-        Approve | None,
-        typer.Option(
-            "--approve",
-            metavar="ask|queue",
-            help="Ask about held calls here (default on a terminal), or leave them in the queue.",
-        ),
-    ] = None,
+    project: Project = None,
+    approve: Approval = None,
     as_json: Json = False,
 ) -> None:
     """Talk with a persona; exits with 0 when it has answered, 3 if it waits for a person, 4 if it was stopped."""
-    terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    asks = (approve or (Approve.ASK if terminal and not as_json else Approve.QUEUE)) is Approve.ASK
     if message is None and not sys.stdin.isatty():
         message = _piped()
     if message is None and as_json:
         raise UsageError("`--json` answers one message: write it after the persona")
     opening.load_everything()
-    talk = _Conversation(persona, list(file or ()), model, project, asks, as_json)
+    talk = _Conversation(
+        persona, list(file or ()), model, project, asks_here(approve, as_json=as_json), as_json
+    )  # fmt: skip
     raise typer.Exit(opening.run(talk.run(message)))
 
 

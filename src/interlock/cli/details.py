@@ -1,4 +1,4 @@
-"""One thing on the screen in full: a task, a run's trace, an approval's card."""
+"""Shows one thing in full on the terminal: a task, a run's trace, an approval's card."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -58,6 +58,10 @@ def show_task(task: View, now: datetime) -> None:
         screen.heading("Waits for an answer")
         for ident in task["approvals"]:
             screen.line(f"interlock approve {ident}")
+    _deliverable(task)
+
+
+def _deliverable(task: View) -> None:
     if found := task["deliverable"]:
         screen.heading("Deliverable")
         screen.facts(
@@ -72,7 +76,7 @@ def show_task(task: View, now: datetime) -> None:
 
 
 def _checks(task: View) -> None:
-    """What it must pass, and what the gate did not take from its agents. Source: rows A15, A20."""
+    """The checks of a task, and the deliverables that the gate rejected. Source: rows A15, A20."""
     if task["checks"]:
         screen.heading("Checks")
         rows = [(c["number"], screen.state(c["state"]), c["set_by"] or "–", c["name"]) for c in task["checks"]]
@@ -88,7 +92,7 @@ def _checks(task: View) -> None:
 
 
 def _votes(votes: Sequence[View]) -> None:
-    """What models said that were asked. Source: rows A10, C8."""
+    """The verdicts of the models that were asked, with their reasons. Source: rows A10, C8."""
     for each in votes:
         said = screen.plain(each["reason"], one_line=True)
         screen.line(f"model {each['model']}: {each['verdict'] or 'still asked'}" + (f": {said}" if said else ""))
@@ -127,7 +131,21 @@ def _history(task: View, now: datetime) -> None:
 
 def show_trace(run: View, now: datetime) -> None:
     """A run step by step; with its prompt, where that was asked for."""
+    _run_facts(run, now)
+    if run["forgotten_at"]:
+        screen.line(
+            f"its steps and messages were forgotten on {run['forgotten_at'][:10]}, as `keep` in the settings says"
+        )
+        return
     prompt = run.get("prompt")
+    if prompt is not None:
+        _prompt(prompt)
+    _messages(run["messages"], in_full=prompt is not None)
+    _tool_calls(run["tool_calls"])
+    _steps(run["steps"])
+
+
+def _run_facts(run: View, now: datetime) -> None:
     screen.facts(
         [
             ("run", run["id"]),
@@ -145,30 +163,32 @@ def show_trace(run: View, now: datetime) -> None:
             ("posted", screen.ago(run["created_at"], now)),
         ]
     )
-    if run["forgotten_at"]:
-        screen.line(
-            f"its steps and messages were forgotten on {run['forgotten_at'][:10]}, as `keep` in the settings says"
-        )
-        return
-    if prompt is not None:
-        _prompt(prompt)
-    for message in run["messages"]:
+
+
+def _messages(messages: Sequence[View], *, in_full: bool) -> None:
+    for message in messages:
         if message["message_type"] == "system_message":
             continue
         tool = message["tool_name"]
         screen.heading(message["message_type"].replace("_", " ") + (f": {screen.plain(tool)}" if tool else ""))
         text = message["content"] or (one_line(message["tool_input"]) if message["tool_input"] else "")
-        screen.quoted(cut(text) if prompt is None else text)
-    if run["tool_calls"]:
+        screen.quoted(text if in_full else cut(text))
+
+
+def _tool_calls(calls: Sequence[View]) -> None:
+    if calls:
         screen.heading("Tool calls")
         rows = [
             (
                 c["step_number"], c["tool"], screen.state(c["risk"] if c["reasons"] else "–"),
                 screen.state(c["status"]), ", ".join(c["rules"]), one_line(c["args"]),
             )
-            for c in run["tool_calls"]
+            for c in calls
         ]  # fmt: skip
         screen.table((">STEP", "TOOL", "RISK", "STATE", "RULES", "~ARGUMENTS"), rows, empty="")
+
+
+def _steps(steps: Sequence[View]) -> None:
     screen.heading("Steps")
     screen.table(
         (">STEP", "MODEL", "ENDED", ">COST", ">TRIES"),
@@ -180,7 +200,7 @@ def show_trace(run: View, now: datetime) -> None:
                 screen.dollars(s["cost_usd"]),
                 s["attempts"],
             )
-            for s in run["steps"]
+            for s in steps
         ],
         empty="no model call yet",
     )  # fmt: skip

@@ -4,7 +4,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -72,7 +72,22 @@ def build() -> typer.Typer:
     """The whole command line."""
     app = typer.Typer(name="interlock", no_args_is_help=True, pretty_exceptions_enable=False)
     app.callback()(root)
-    groups: list[tuple[str, list[Callable[..., Any]]]] = [
+    for panel, commands in _commands():
+        for command in commands:
+            app.command(rich_help_panel=panel)(command)
+    for panel, name, listing, verbs in _listings():
+        group = typer.Typer(invoke_without_command=True)
+        group.callback()(unless_subcommand(listing))
+        for verb, command in verbs.items():
+            group.command(verb)(command)
+        app.add_typer(group, name=name, rich_help_panel=panel, help=listing.__doc__)
+    _with_groups(app)
+    return app
+
+
+def _commands() -> list[tuple[str, list[Callable[..., Any]]]]:
+    """Commands without commands of their own beneath them, by the panel of the help that they are in."""
+    return [
         (
             "Start",
             [
@@ -103,10 +118,11 @@ def build() -> typer.Typer:
         ("Learning", [lessons.learn]),
         ("Money and rules", [money.prices]),
     ]
-    for panel, commands in groups:
-        for command in commands:
-            app.command(rich_help_panel=panel)(command)
-    for panel, name, listing, more in (
+
+
+def _listings() -> list[tuple[str, str, Callable[..., Any], Mapping[str, Callable[..., Any]]]]:
+    """Commands that list, with the verbs beneath them: panel, name, what lists, verbs."""
+    return [
         ("Agents", "runs", queues.runs, {"requeue": queues.requeue}),
         ("Agents", "alerts", listings.alerts, {"ack": acting.acknowledge}),
         ("Agents", "outbox", outgoing.outbox, {"retry": outgoing.retry}),
@@ -114,14 +130,7 @@ def build() -> typer.Typer:
         ("Sign off", "grants", signing.grants, {"revoke": signing.revoke}),
         ("Money and rules", "budget", money.budget, money.BUDGET_VERBS),
         ("Money and rules", "ledger", money.ledger, money.LEDGER_VERBS),
-    ):
-        group = typer.Typer(invoke_without_command=True)
-        group.callback()(unless_subcommand(listing))
-        for verb, command in more.items():
-            group.command(verb)(command)
-        app.add_typer(group, name=name, rich_help_panel=panel, help=listing.__doc__)
-    _with_groups(app)
-    return app
+    ]
 
 
 def _with_groups(app: typer.Typer) -> None:
@@ -141,7 +150,7 @@ def _with_groups(app: typer.Typer) -> None:
 
 
 def unless_subcommand(listing: Callable[..., Any]) -> Callable[..., Any]:
-    """A group's own command, which stands back when one of its verbs is given."""
+    """A group's own command, which does nothing when one of the group's verbs is given."""
     signature = inspect.signature(listing)
     context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
 
@@ -179,7 +188,7 @@ def run(args: Sequence[str]) -> int:
 
 
 def _misuse(error: typer.TyperException) -> str:
-    """What is wrong with a command line, and where it is told how it is meant; nothing where that was shown."""
+    """What is wrong with a command line, and which `--help` explains it; empty if the help was shown."""
     message = error.format_message().strip().rstrip(".").replace("'", "`").replace("Value error, ", "")
     message = _NOT_A_NUMBER.sub("it should be a number", message).replace(". Did you mean", ", did you mean")
     for theirs, ours in _BOUNDS.items():

@@ -1,9 +1,19 @@
 """Options that several commands share, so that they are named and explained once."""
 
+import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+class Approve(StrEnum):
+    """What happens to a held call while a command waits for its run."""
+
+    ASK = "ask"
+    QUEUE = "queue"
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 InMission = Annotated[str | None, typer.Option("--mission", metavar="ID", help="Only of this mission.")]
@@ -25,3 +35,19 @@ Model = Annotated[
         help="The model to use; `rehearsal/offline` needs no key and costs nothing.",
     ),
 ]
+Project = Annotated[str | None, typer.Option("--project", metavar="P", help="The project it belongs to.")]
+Approval = Annotated[
+    Approve | None,
+    typer.Option(
+        "--approve",
+        metavar="ask|queue",
+        help="Ask about held calls here (default on a terminal), or leave them in the queue.",
+    ),
+]
+
+
+def asks_here(approve: Approve | None, *, as_json: bool) -> bool:
+    """Whether held calls are asked about on this terminal; by default where there is one and no JSON is wanted."""
+    if approve is not None:
+        return approve is Approve.ASK
+    return sys.stdin.isatty() and sys.stdout.isatty() and not as_json

@@ -6,14 +6,13 @@ import re
 import sys
 from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from interlock.cli import opening
-from interlock.cli.options import Checks, ChecksFile, Json, Model
+from interlock.cli.options import Approval, Checks, ChecksFile, Json, Model, Project, asks_here
 from interlock.core.clock import SystemClock, moment_of
 from interlock.core.errors import UsageError
 
@@ -26,13 +25,6 @@ STOPPED = 4
 EXITS = {"done": 0, "waiting": 3, "stopped": STOPPED, "failed": 1}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d)")
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
-
-
-class Approve(StrEnum):
-    """What happens to a held call while `run` watches."""
-
-    ASK = "ask"
-    QUEUE = "queue"
 
 
 def run(
@@ -53,30 +45,21 @@ def run(
         list[str] | None,
         typer.Option("--input", metavar="NAME=VALUE", help="An input of the workflow; may be repeated."),
     ] = None,
-    project: Annotated[str | None, typer.Option("--project", metavar="P", help="The project it belongs to.")] = None,
+    project: Project = None,
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Follow the mission to its end, or only start it.")
     ] = True,
-    approve: Annotated[
-        Approve | None,
-        typer.Option(
-            "--approve",
-            metavar="ask|queue",
-            help="Ask about held calls here (default on a terminal), or leave them in the queue.",
-        ),
-    ] = None,
+    approve: Approval = None,
     check: Checks = None,
     checks: ChecksFile = None,
     as_json: Json = False,
 ) -> None:
     """Start a mission from a goal and follow it; exits with 0 when done, 3 if it waits for a person, 4 if stopped."""
-    here = approve or (Approve.ASK if sys.stdin.isatty() and sys.stdout.isatty() and not as_json else Approve.QUEUE)
     ends = None if deadline is None else moment(deadline, SystemClock().now().astimezone())
     opening.load_everything()
     demanded, given = _checks(check, checks), _inputs(inputs or [])
-    mission = _Mission(
-        goal, model, budget, ends, project, wait, here is Approve.ASK, as_json, demanded, workflow, given
-    )  # fmt: skip
+    asks = asks_here(approve, as_json=as_json)
+    mission = _Mission(goal, model, budget, ends, project, wait, asks, as_json, demanded, workflow, given)
     raise typer.Exit(opening.run(mission.run()))
 
 
