@@ -4,7 +4,7 @@ Patterns are defined in `secrets` and `production`; `decide` draws the conclusio
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +19,8 @@ MOST_HIDDEN = 40
 """The most decoded texts that are inspected."""
 _FEW, _SHORT = 64, 20_000
 """The most arguments, and characters of each, for the fast path."""
+_Path = tuple[Any, ...] | None
+"""Where a value stands: the path of what holds it, and its key or index; None at the root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,66 +41,75 @@ class Inspection:
 _NOTHING = Inspection(None, (), ())
 
 
+class _Unfit(Exception):
+    """Arguments that no rule can judge; the message says why."""
+
+
+@dataclass(slots=True)
+class _Findings:
+    secrets: list[Finding] = field(default_factory=list)
+    production: list[str] = field(default_factory=list)
+    hidden: list[tuple[str, str]] = field(default_factory=list)
+    has_braces: bool = False
+
+
 def inspect(args: Any) -> Inspection:
-    """Visits every key and value once, without recursion. Total: any Python value gets a result."""
+    """Secrets, production systems and hidden texts in a call's arguments. Total: any Python value gets a result."""
     if type(args) is not dict:
         return Inspection("arguments are not a JSON object", (), ())
     if _is_harmless(args):
         return _NOTHING
-    secrets: list[Finding] = []
-    production: list[str] = []
-    hidden: list[tuple[str, str]] = []
-    rest: list[tuple[Any, tuple[Any, ...] | None, str, int]] = [(args, None, "", 0)]
+    found = _Findings()
+    try:
+        _visit(args, found)
+    except _Unfit as unfit:
+        return Inspection(str(unfit), (), ())
+    if not (found.secrets or found.production or found.has_braces or found.hidden):
+        return _NOTHING
+    return Inspection(
+        None,
+        tuple(dict.fromkeys(found.secrets)),
+        tuple(dict.fromkeys(found.production)),
+        found.has_braces,
+        tuple(found.hidden[:MOST_HIDDEN]),
+    )
+
+
+def _visit(args: dict[Any, Any], found: _Findings) -> None:
+    """Visits every key and value once, without recursion.
+
+    Raises _Unfit for what is not JSON, too deep or too large.
+    """
+    rest: list[tuple[Any, _Path, str, int]] = [(args, None, "", 0)]
     seen = characters = 0
-    has_braces = False
     while rest:
         value, path, key, depth = rest.pop()
         seen += 1
         if seen > MOST_VALUES:
-            return _unfit(f"arguments have more than {MOST_VALUES:,} values")
+            raise _Unfit(f"arguments have more than {MOST_VALUES:,} values")
         kind = type(value)
         if kind is str:
             characters += len(value)
             if characters > MOST_CHARACTERS:
-                return _unfit(f"arguments have more than {MOST_CHARACTERS:,} characters")
-            has_braces = has_braces or "{{" in value
-            if may_hold_secret(value) and (secret := first_secret(value)):
-                secrets.append(Finding(secret, _shown(path)))
-            if may_name_production(value.lower()) and names_production(value, prose=is_prose_key(key), key=key):
-                production.append(_shown(path))
-            if is_odd(value):
-                _inspect_readings(value, key, path, secrets, production)
-                if len(hidden) < MOST_HIDDEN:
-                    hidden.extend((key, each) for each in decoded(value))
-                if depth < DEEPEST and (inner := nested(value)) is not None:
-                    rest.append((inner, path, key, depth + 1))
-        elif kind is dict:
+                raise _Unfit(f"arguments have more than {MOST_CHARACTERS:,} characters")
+            is_encoded = _inspect_text(value, path, key, found)
+            if is_encoded and depth < DEEPEST and (inner := nested(value)) is not None:
+                rest.append((inner, path, key, depth + 1))
+        elif kind is dict or kind is list or kind is tuple:
             if depth >= DEEPEST:
-                return _unfit(f"arguments nest deeper than {DEEPEST} levels")
-            for name, item in value.items():
-                if type(name) is not str:
-                    return _unfit("arguments have a key that is not text")
-                here = (path, name)
-                has_braces = has_braces or "{{" in name
-                if _key_matters(name):
-                    _inspect_key(name, item, _shown(here), secrets, production)
-                rest.append((item, here, name, depth + 1))
-        elif kind is list or kind is tuple:
-            if depth >= DEEPEST:
-                return _unfit(f"arguments nest deeper than {DEEPEST} levels")
-            rest.extend((item, (path, index), key, depth + 1) for index, item in enumerate(value))
-            if (spelled := in_numbers(value)) is not None:
-                hidden.append((key, spelled))
+                raise _Unfit(f"arguments nest deeper than {DEEPEST} levels")
+            if kind is dict:
+                _inspect_keys(value, path, found)
+                rest.extend((item, (path, name), name, depth + 1) for name, item in value.items())
+            else:
+                rest.extend((item, (path, index), key, depth + 1) for index, item in enumerate(value))
+                if (spelled := in_numbers(value)) is not None:
+                    found.hidden.append((key, spelled))
         elif kind is float:
             if not math.isfinite(value):
-                return _unfit("arguments have a number that is not finite")
+                raise _Unfit("arguments have a number that is not finite")
         elif value is not None and kind is not int and kind is not bool:
-            return _unfit(f"arguments have a {kind.__name__}, which is not JSON")
-    if not (secrets or production or has_braces or hidden):
-        return _NOTHING
-    return Inspection(
-        None, tuple(dict.fromkeys(secrets)), tuple(dict.fromkeys(production)), has_braces, tuple(hidden[:MOST_HIDDEN])
-    )
+            raise _Unfit(f"arguments have a {kind.__name__}, which is not JSON")
 
 
 def _is_harmless(args: dict[Any, Any]) -> bool:
@@ -128,32 +139,46 @@ def _key_matters(name: str) -> bool:
     return may_hold_secret(name) or key_names_production(name, True)
 
 
-def _inspect_readings(
-    value: str, key: str, path: tuple[Any, ...] | None, secrets: list[Finding], production: list[str]
-) -> None:
-    """Inspects the decoded and folded readings of a text."""
+def _inspect_text(value: str, path: _Path, key: str, found: _Findings) -> bool:
+    """Inspects a text; whether it has readings other than as it stands, which are inspected too."""
+    found.has_braces = found.has_braces or "{{" in value
+    _inspect_reading(value, path, key, found)
+    if not is_odd(value):
+        return False
     for reading in readings(value):
-        if may_hold_secret(reading) and (secret := first_secret(reading)):
-            secrets.append(Finding(secret, _shown(path)))
-        if may_name_production(reading.lower()) and names_production(reading, prose=is_prose_key(key), key=key):
-            production.append(_shown(path))
+        _inspect_reading(reading, path, key, found)
+    if len(found.hidden) < MOST_HIDDEN:
+        found.hidden.extend((key, each) for each in decoded(value))
+    return True
 
 
-def _inspect_key(name: str, item: Any, where: str, secrets: list[Finding], production: list[str]) -> None:
+def _inspect_reading(text: str, path: _Path, key: str, found: _Findings) -> None:
+    if may_hold_secret(text) and (secret := first_secret(text)):
+        found.secrets.append(Finding(secret, _shown(path)))
+    if may_name_production(text.lower()) and names_production(text, prose=is_prose_key(key), key=key):
+        found.production.append(_shown(path))
+
+
+def _inspect_keys(values: dict[Any, Any], path: _Path, found: _Findings) -> None:
+    for name, item in values.items():
+        if type(name) is not str:
+            raise _Unfit("arguments have a key that is not text")
+        found.has_braces = found.has_braces or "{{" in name
+        if _key_matters(name):
+            _inspect_key(name, item, _shown((path, name)), found)
+
+
+def _inspect_key(name: str, item: Any, where: str, found: _Findings) -> None:
     name = fold(name)
     if names_secret(name, item):
-        secrets.append(Finding("value of a secret name", where))
+        found.secrets.append(Finding("value of a secret name", where))
     if secret := first_secret(name):
-        secrets.append(Finding(secret, where))
+        found.secrets.append(Finding(secret, where))
     if key_names_production(name, item):
-        production.append(where)
+        found.production.append(where)
 
 
-def _unfit(why: str) -> Inspection:
-    return Inspection(why, (), ())
-
-
-def _shown(path: tuple[Any, ...] | None) -> str:
+def _shown(path: _Path) -> str:
     steps: list[str] = []
     while path is not None:
         path, step = path

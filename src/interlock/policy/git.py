@@ -23,6 +23,7 @@ _HARMLESS = LOCAL | frozenset(
     "merge-tree patch-id get-tar-commit-id column".split()
 )
 _BRINGS_IN = frozenset("fetch pull clone ls-remote".split())
+_LEAVES = frozenset("push send-email credential daemon instaweb svn p4 request-pull send-pack".split())
 _RUNNING = (
     "--open-f", "--exec=", "--upload-p", "--receive-p", "--ext-d", "--templ", "--unsafe-p", "--textconv", "--tool=",
 )  # fmt: skip
@@ -74,27 +75,30 @@ def judge(args: Sequence[str]) -> tuple[list[Raised], list[str]]:
         return found, runs
     command, rest = rest[0].lower(), rest[1:]
     if command in _BRINGS_IN:
-        found.append(by(kinds.INSTALLS, "git"))
-        if any(arg.startswith(("ext::", "fd::", "--upload-p", "-u", "--config", "-c", "--templ")) for arg in rest):
-            found.append(kinds.HIDDEN)
-        if command == "clone":
-            targets = [arg for arg in rest if not arg.startswith("-")][1:]
-            found += [kinds.OUTSIDE_WORKSPACE for target in targets if paths.is_outside(target)]
-        return found, runs
+        return found + _brought_in(command, rest), runs
     if command not in _HARMLESS:
-        known = command in (
-            "push",
-            "send-email",
-            "credential",
-            "daemon",
-            "instaweb",
-            "svn",
-            "p4",
-            "request-pull",
-            "send-pack",
-        )
-        found.append(by(kinds.LEAVES, "git push") if known else kinds.UNKNOWN_PROGRAM)
+        found.append(by(kinds.LEAVES, "git push") if command in _LEAVES else kinds.UNKNOWN_PROGRAM)
         return found, runs
+    found += _local(command, rest)
+    if command in ("bisect", "rebase", "submodule", "difftool", "mergetool"):
+        runs += _programs(command, rest)
+    return found, runs
+
+
+def _brought_in(command: str, rest: Sequence[str]) -> list[Raised]:
+    """Findings for a command that fetches from another repository."""
+    found = [by(kinds.INSTALLS, "git")]
+    if any(arg.startswith(("ext::", "fd::", "--upload-p", "-u", "--config", "-c", "--templ")) for arg in rest):
+        found.append(kinds.HIDDEN)
+    if command == "clone":
+        targets = [arg for arg in rest if not arg.startswith("-")][1:]
+        found += [kinds.OUTSIDE_WORKSPACE for target in targets if paths.is_outside(target)]
+    return found
+
+
+def _local(command: str, rest: Sequence[str]) -> list[Raised]:
+    """Findings for a command that stays in the repository, unless its options say otherwise."""
+    found: list[Raised] = []
     if any(arg.startswith(_RUNNING) for arg in rest) or (
         command == "grep" and any(arg.startswith("-O") for arg in rest)
     ):
@@ -117,9 +121,7 @@ def judge(args: Sequence[str]) -> tuple[list[Raised], list[str]]:
         )
     if command == "config":
         found += _config(rest)
-    if command in ("bisect", "rebase", "submodule", "difftool", "mergetool"):
-        runs += _programs(command, rest)
-    return found, runs
+    return found
 
 
 def _written(command: str, rest: Sequence[str]) -> list[str]:

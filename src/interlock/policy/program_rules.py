@@ -320,17 +320,7 @@ def subcommands(name: str, args: Sequence[str], command: Command, script: "Scrip
     if first in ASKS or (len(args) == 1 and args[0] in ASKS):
         return
     if first in programs.INNER.get(name, ()):
-        at = args.index(rest[0]) + 1
-        after = ["pip", *args[at:]] if first == "pip" else list(args[at:])
-        if any(arg in ("--with", "--spec", "--from") for arg in after):
-            script.add(by(kinds.INSTALLS, name))
-        while after and after[0].startswith("-"):
-            after = (
-                after[2:]
-                if after[0] in ("--with", "--python", "-p", "-n", "--extra", "--group", "--spec", "--from")
-                else after[1:]
-            )
-        script.run(command, after, depth + 1)
+        _inner_command(name, rest[0], args, command, script, depth)
         return
     if services.knows(name) and services.reads(name, args):
         script.add(by(kinds.READS_ELSEWHERE, name))
@@ -348,18 +338,37 @@ def subcommands(name: str, args: Sequence[str], command: Command, script: "Scrip
     if name in programs.RUNS_TARGETS and (name == "mvn" or first in ("run", "run-script", "run-task", "dev")):
         build_targets.judge_targets(name, rest[1:], script, depth)
     if first in programs.FETCHES.get(name, ()):
-        script.add(by(kinds.INSTALLS, name))
-        if any(arg in ("-g", "--global", "--location=global") for arg in args):
-            script.add(by(kinds.OUTSIDE_WORKSPACE, name))
-        if any(
-            REMOTE.match(arg.partition("=")[2] or arg)
-            or (arg == "-f" or arg.startswith("--find-l"))
-            or arg.startswith(("-i", "--index", "--extra-index", "--registry", "git+"))
-            for arg in args
-        ):
-            script.add(by(kinds.LEAVES, name))
+        _fetches(name, args, script)
     if name == "journalctl" and any(arg.startswith("--vacuum") or arg == "--rotate" for arg in args):
         script.add(by(otherwise, name))
+
+
+def _inner_command(
+    name: str, subcommand: str, args: Sequence[str], command: Command, script: "Script", depth: int
+) -> None:
+    """Judges the command that a subcommand such as `uv run` starts."""
+    after = args.index(subcommand) + 1
+    words = ["pip", *args[after:]] if subcommand.lower() == "pip" else list(args[after:])
+    if any(word in ("--with", "--spec", "--from") for word in words):
+        script.add(by(kinds.INSTALLS, name))
+    while words and words[0].startswith("-"):
+        has_value = words[0] in ("--with", "--python", "-p", "-n", "--extra", "--group", "--spec", "--from")
+        words = words[2:] if has_value else words[1:]
+    script.run(command, words, depth + 1)
+
+
+def _fetches(name: str, args: Sequence[str], script: "Script") -> None:
+    """Judges a subcommand that installs packages."""
+    script.add(by(kinds.INSTALLS, name))
+    if any(arg in ("-g", "--global", "--location=global") for arg in args):
+        script.add(by(kinds.OUTSIDE_WORKSPACE, name))
+    if any(
+        REMOTE.match(arg.partition("=")[2] or arg)
+        or (arg == "-f" or arg.startswith("--find-l"))
+        or arg.startswith(("-i", "--index", "--extra-index", "--registry", "git+"))
+        for arg in args
+    ):
+        script.add(by(kinds.LEAVES, name))
 
 
 _Special = Callable[[Sequence[str], Command, "Script", int], None]

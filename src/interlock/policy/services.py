@@ -247,19 +247,7 @@ def reads(name: str, args: Sequence[str]) -> bool:
             return named[1:2] == ["ls"]
         return len(named) > 1 and _AWS.match(named[1]) is not None and named[:2] != ["s3api", "get-object"]
     if name in _CLOUDS:
-        verbs = [arg for arg in named[:5] if _WORDS.fullmatch(arg)]
-        if name == "gcloud" and verbs[:2] == ["logging", "read"]:
-            return True
-        if name == "gcloud" and verbs[:1] in (["run"], ["deploy"]) and verbs[1:2] and verbs[1] in _GROUPS:
-            verbs = verbs[1:]
-        if verbs[:1] and verbs[0] in _TOLD_ALONE:
-            return True
-        look = next(
-            (at for at, verb in enumerate(verbs[:4]) if at and (verb in _LOOKS or verb == "options" or _is_look(verb))),
-            None,
-        )
-        before = frozenset(part for verb in verbs[:look] for part in (verb, *verb.split("-")))
-        return look is not None and _ACTING.isdisjoint(before) and not any(asks_for_act(verb) for verb in verbs)
+        return _reads_cloud(name, named)
     if (verbs_of := _BY_NAME.get(name)) is None:
         return False
     if name == "gh" and named[0] == "api":
@@ -280,6 +268,23 @@ def _shell_only_looks(args: Sequence[str]) -> bool:
         elif arg not in ("--quiet", "--norc", "--json") and not _HERE.fullmatch(arg):
             return len(args) == 1 and arg in ("--version", "--help", "-h")
     return bool(scripts) and all(UNKNOWN not in each and other_queries.only_looks(each) for each in scripts)
+
+
+def _reads_cloud(name: str, named: Sequence[str]) -> bool:
+    """Whether a command of a cloud's client, with its groups and verb in `named`, only reads."""
+    verbs = [arg for arg in named[:5] if _WORDS.fullmatch(arg)]
+    if name == "gcloud" and verbs[:2] == ["logging", "read"]:
+        return True
+    if name == "gcloud" and verbs[:1] in (["run"], ["deploy"]) and verbs[1:2] and verbs[1] in _GROUPS:
+        verbs = verbs[1:]
+    if verbs[:1] and verbs[0] in _TOLD_ALONE:
+        return True
+    look = next(
+        (at for at, verb in enumerate(verbs[:4]) if at and (verb in _LOOKS or verb == "options" or _is_look(verb))),
+        None,
+    )
+    before = frozenset(part for verb in verbs[:look] for part in (verb, *verb.split("-")))
+    return look is not None and _ACTING.isdisjoint(before) and not any(asks_for_act(verb) for verb in verbs)
 
 
 def _asks_for_help(name: str, args: Sequence[str]) -> bool:
