@@ -18,7 +18,7 @@ from bench.databases import Databases, databases
 from bench.mailbox_peers import AGENTS, checked
 from bench.peers.environment import PeerFailed, Process, work_folder
 from bench.peers.queue_driver import Log, jobs_of
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.core.ids import new_id
 from interlock.store import mailbox, squad
 from interlock.store.engine import Store

@@ -6,7 +6,7 @@ What a changed tool may do meanwhile is `tools.execute`'s to say: nothing.
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.core.ids import new_id
 from interlock.core.values import canonical_json
 from interlock.store import approvals, known_tools

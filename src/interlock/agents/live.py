@@ -5,7 +5,7 @@ Who hears of it is no matter of a run; what has to last is in its rows.
 
 from typing import Any
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.agents.session import Session
 from interlock.agents.underway import CallState
 from interlock.core.events import ASSISTANT, COMPACTION, DONE, LIFECYCLE, TOOL, TYPING, Event

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Mapping
 from typing import NamedTuple
 
 from interlock.agents.brief import Brief
-from interlock.agents.context import Runtime
 from interlock.agents.persona import Persona
+from interlock.agents.runtime import Runtime
 from interlock.core.errors import UsageError
 from interlock.llm.messages import Model, ModelRef
 from interlock.llm.models import model_info

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from interlock.agents import model_choice, spending, steps
-from interlock.agents.context import Runtime
 from interlock.agents.model_choice import Amiss, Candidate
 from interlock.agents.routing import KIND as ROUTE
+from interlock.agents.runtime import Runtime
 from interlock.agents.session import Session, later
 from interlock.agents.steps import Ending, Settlement
 from interlock.agents.turn import Failed

@@ -29,13 +29,13 @@ from interlock.agents import (
 from interlock.agents import brief as briefs
 from interlock.agents.background import Background, Wanted, failure
 from interlock.agents.brief import COMPACTION, Brief, Unfinished
-from interlock.agents.context import Runtime
 from interlock.agents.history_repair import joined
 from interlock.agents.interruption import Interrupt
 from interlock.agents.persona import Persona, restored
 from interlock.agents.prompt import build_prompt
 from interlock.agents.prompt_data import prompt_data
 from interlock.agents.quoting import one_line
+from interlock.agents.runtime import Runtime
 from interlock.agents.session import HANDS_IN, NUDGE, Session
 from interlock.agents.steps import UNUSED, Beginning
 from interlock.agents.system_words import safe, system_words

@@ -6,8 +6,8 @@ Whose turn it is, and in which transaction the next one begins, is `store.rounds
 from collections.abc import Mapping
 from typing import Any
 
-from interlock.agents.context import Runtime
 from interlock.agents.quoting import one_line
+from interlock.agents.runtime import Runtime
 from interlock.agents.system_words import system_words
 from interlock.llm.messages import Text
 from interlock.policy.audience import DM, PERSON

@@ -12,10 +12,10 @@ from datetime import datetime
 from interlock.agents import asking, calls, compaction, live, model_failures, steps
 from interlock.agents.breaker import NO_PROGRESS
 from interlock.agents.compaction import Fill
-from interlock.agents.context import Runtime
 from interlock.agents.interruption import Interrupt, Interruption
 from interlock.agents.opening import open_session
 from interlock.agents.records import step_of
+from interlock.agents.runtime import Runtime
 from interlock.agents.session import NUDGE, Session, later
 from interlock.agents.steps import Ending, Results, StepRecord
 from interlock.agents.turn import Turn, attempt

@@ -13,11 +13,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from interlock.agents import spending
 from interlock.agents.brief import Brief
-from interlock.agents.context import Runtime
 from interlock.agents.conversation import lines_of
 from interlock.agents.interruption import Interrupt
 from interlock.agents.model_choice import Amiss
 from interlock.agents.persona import Persona
+from interlock.agents.runtime import Runtime
 from interlock.agents.steps import UNUSED, Hold, Reservation, Results, StepRecord, commit_results
 from interlock.agents.system_words import safe
 from interlock.agents.underway import CallState, InFlight

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from interlock.agents import breaker, conversation, loop_check, scheduled, spending, voting
 from interlock.agents.asking import Hold as Hold
 from interlock.agents.asking import ask
-from interlock.agents.context import FollowUp
 from interlock.agents.conversation import Line
 from interlock.agents.routing import KIND as ROUTE
+from interlock.agents.runtime import FollowUp
 from interlock.core.values import Actor
 from interlock.llm.messages import Usage
 from interlock.memory import lesson_book, recall

@@ -6,8 +6,8 @@ Who starts and writes is in the store's `subagents` and `agent_mail`; which tool
 from collections.abc import Mapping
 from typing import Any
 
-from interlock.agents.context import Runtime
 from interlock.agents.quoting import json_block, one_line
+from interlock.agents.runtime import Runtime
 from interlock.agents.system_words import Origin, SystemText, system_words
 from interlock.llm.messages import Text
 from interlock.store import agent_mail, offspring

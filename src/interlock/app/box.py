@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.app.handles import Handle
 from interlock.app.local import home_lock, local_person, open_store
 from interlock.app.log_masking import discreet

@@ -6,10 +6,10 @@ from functools import partial
 from typing import TypeVar
 
 from interlock.agents.bootstrap import Bootstrap
-from interlock.agents.context import Runtime
 from interlock.agents.persona import PersonaSet
 from interlock.agents.prompt_sources import PromptSources
 from interlock.agents.routing import KIND
+from interlock.agents.runtime import Runtime
 from interlock.app.config import load_all_personas, load_policy_of, load_prices, refuse_workspace
 from interlock.core.clock import Clock
 from interlock.core.errors import ConfigError, UsageError

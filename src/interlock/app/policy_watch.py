@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.app.config import emptiness, load_policy_of, read, shown
 from interlock.core.complaint import Complaint
 from interlock.core.errors import ConfigError

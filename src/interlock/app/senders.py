@@ -3,7 +3,7 @@
 Each sender is its surface's; what is said, and in which order, is decided elsewhere.
 """
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.desk import drawing
 from interlock.integrations.contract import Sender
 from interlock.integrations.delivery import Deliverer

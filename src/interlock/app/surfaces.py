@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.app.senders import leadership
 from interlock.desk.reception import Reception
 from interlock.integrations.contract import Answer, Sender

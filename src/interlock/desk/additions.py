@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.agents.task_messages import PRIORITIES
 from interlock.core.errors import Conflict, UsageError
 from interlock.core.ids import new_id

@@ -6,9 +6,9 @@ The answer is delivered to the same place; commands are executed in `commands`.
 from dataclasses import replace
 from datetime import timedelta
 
-from interlock.agents.context import Runtime
 from interlock.agents.persona import COORDINATOR
 from interlock.agents.routing import corrected
+from interlock.agents.runtime import Runtime
 from interlock.desk import conversation, replies, routing
 from interlock.desk.addressing import Addressed, addressed
 from interlock.desk.cards import Card

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.core.errors import Conflict, InterlockError, UsageError
 from interlock.desk import chat_texts, controls, emergency, grants, lessons, listings, money, replies, sessions, signing
 from interlock.desk.asking import approval_card

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from interlock.agents.context import Runtime
 from interlock.agents.persona import Persona
 from interlock.agents.quoting import LONGEST_INPUT
+from interlock.agents.runtime import Runtime
 from interlock.core.errors import UsageError
 from interlock.core.ids import new_id
 from interlock.core.values import ENDED_RUNS

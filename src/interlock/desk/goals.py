@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from interlock.agents.context import Runtime
 from interlock.agents.persona import COORDINATOR
+from interlock.agents.runtime import Runtime
 from interlock.core.errors import UsageError
 from interlock.core.ids import new_id
 from interlock.core.values import microusd, usd

@@ -40,8 +40,8 @@ async def learn(context: DeskContext, person: Person) -> View:
 
 
 def _learner(context: DeskContext) -> "Persona":
-    from interlock.agents.context import Runtime
     from interlock.agents.persona import LEARNER, load_personas
+    from interlock.agents.runtime import Runtime
     from interlock.tools.builtin import builtin_tools
 
     if isinstance(context, Runtime):

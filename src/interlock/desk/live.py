@@ -11,7 +11,7 @@ from datetime import timedelta
 from functools import partial
 from time import monotonic
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.core.events import Event
 from interlock.desk import room_views, visibility
 from interlock.desk.context import Person, Stopping

@@ -11,8 +11,8 @@ from secrets import token_hex
 from time import monotonic
 from typing import Any
 
-from interlock.agents.context import Runtime
 from interlock.agents.events import Listener
+from interlock.agents.runtime import Runtime
 from interlock.core.events import ASSISTANT, Event
 from interlock.store.broadcast import LONGEST, Broadcast
 

@@ -34,7 +34,7 @@ from interlock.store.rooms import OPEN, Words
 from interlock.store.tx import Tx
 
 if TYPE_CHECKING:
-    from interlock.agents.context import Runtime
+    from interlock.agents.runtime import Runtime
 
 __all__ = [
     "archive", "channel", "channels", "create", "dm", "edit", "find", "history", "join", "leave", "may_see", "outcomes",

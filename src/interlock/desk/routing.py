@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from interlock.agents import routing
-from interlock.agents.context import Runtime
 from interlock.agents.persona import COORDINATOR, Persona
 from interlock.agents.routing import KIND, MISSION, PERSONA, WORKFLOW, Candidate, Choice
+from interlock.agents.runtime import Runtime
 from interlock.core.errors import UsageError
 from interlock.core.ids import new_id
 from interlock.core.values import ENDED_RUNS, microusd

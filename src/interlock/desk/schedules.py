@@ -23,7 +23,7 @@ from interlock.store import audit, controls, coordination, firings, people, sche
 from interlock.store.tx import Tx
 
 if TYPE_CHECKING:
-    from interlock.agents.context import Runtime
+    from interlock.agents.runtime import Runtime
 
 LONGEST_NAME = 60
 TIMES_SHOWN = 3

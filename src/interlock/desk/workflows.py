@@ -5,9 +5,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from interlock.agents.context import Runtime
 from interlock.agents.persona import Persona
 from interlock.agents.persona_schema import suggestion
+from interlock.agents.runtime import Runtime
 from interlock.agents.triggers import own_words
 from interlock.core.errors import ConfigError, NotFound, UsageError
 from interlock.core.values import MICRO, usd

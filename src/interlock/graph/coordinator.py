@@ -42,7 +42,7 @@ from interlock.store.tasks import TransitionRefused
 from interlock.store.tx import Tx
 
 if TYPE_CHECKING:
-    from interlock.agents.context import Runtime
+    from interlock.agents.runtime import Runtime
 
 LOOKS = 5
 """How often a step is repeated on a new view after a concurrent change of the mission."""

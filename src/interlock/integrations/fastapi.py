@@ -10,7 +10,7 @@ from typing import Annotated, Any, Protocol
 from fastapi import APIRouter, Body, Depends, HTTPException, Path, Request
 from fastapi.responses import Response
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.core.errors import InterlockError, NotFound, Refused, UsageError
 from interlock.desk import controls, conversation, guests, sse
 from interlock.desk.answering import Answers, stream_reply

@@ -5,7 +5,7 @@ Which workers are alive is decided in `heartbeat`.
 
 from datetime import datetime
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.store import audit, capabilities, leases
 from interlock.store.tx import Tx
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from interlock.agents.context import Runtime
 from interlock.agents.interruption import Interrupt, Interruption
+from interlock.agents.runtime import Runtime
 from interlock.core.errors import InterlockError
 from interlock.core.values import SYSTEM, canonical_json, digest
 from interlock.oversight.check_evaluation import Subject, judged

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 from pathlib import Path
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.store import leases
 from interlock.tools.folder import delete_tree
 from interlock.tools.orphans import records_of

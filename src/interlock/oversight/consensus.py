@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from interlock.agents import voting
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.core.values import ENDED_RUNS
 from interlock.policy.ballots import LOST
 from interlock.store import approvals, consulting, leases, mailbox, traces, votes

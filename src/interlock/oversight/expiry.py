@@ -26,7 +26,7 @@ from interlock.store import (
 from interlock.store.tx import Tx
 
 if TYPE_CHECKING:
-    from interlock.agents.context import Runtime
+    from interlock.agents.runtime import Runtime
 
 
 async def sweep(runtime: "Runtime") -> None:

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from interlock.agents import steps
-from interlock.agents.context import Runtime
 from interlock.agents.handover import ask_about_uncertain
 from interlock.agents.persona import Persona
+from interlock.agents.runtime import Runtime
 from interlock.core.text import amount
 from interlock.core.values import SYSTEM
 from interlock.state_machine.table import BlockKind, TaskState

@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from interlock.agents import learning
-from interlock.agents.context import Runtime
 from interlock.agents.learning import LookBack
 from interlock.agents.persona import LEARNER, Persona
+from interlock.agents.runtime import Runtime
 from interlock.core.values import Actor, ActorKind
 from interlock.memory import lesson_book
 from interlock.memory.facts import WINDOW

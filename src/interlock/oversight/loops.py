@@ -5,7 +5,7 @@ The rules are in `policy.loops`; what is done with a task that breaks one, in `s
 
 from datetime import datetime
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.core.errors import Conflict
 from interlock.policy.loops import Limits
 from interlock.store import loops, tasks

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.core.values import SYSTEM
 from interlock.memory import archive
 from interlock.memory.ranking import Pace, faded

@@ -6,7 +6,7 @@ The coordinator sets the limit with the plan. A run that would exceed it stops b
 from datetime import datetime, timedelta
 from typing import Any
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.agents.wallet import ESTIMATE_EXCEEDED
 from interlock.core.values import usd
 from interlock.store import audit, ledger

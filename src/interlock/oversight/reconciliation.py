@@ -5,7 +5,7 @@ The sums are computed in `store.balances`.
 
 from datetime import datetime
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.core.values import usd
 from interlock.store import audit, balances
 from interlock.store.balances import Difference

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Concatenate, ParamSpec, TypeVar
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.oversight import audit_keys
 from interlock.oversight.audit_keys import AuditKeyError
 from interlock.store import partitions, pruning, retention

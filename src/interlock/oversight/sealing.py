@@ -24,7 +24,7 @@ from interlock.store.retention import TAMPERED
 from interlock.store.tx import Tx
 
 if TYPE_CHECKING:
-    from interlock.agents.context import Runtime
+    from interlock.agents.runtime import Runtime
 
 EVERY_S = 60.0
 LOOK_S = 5.0

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from interlock.agents import rounds
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.oversight import (
     cleanup,
     consensus,

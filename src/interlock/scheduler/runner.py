@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.core.complaint import Complaint
 from interlock.scheduler.fencing import FencedStore
 from interlock.scheduler.jobs import Job, slot_at, standard_jobs

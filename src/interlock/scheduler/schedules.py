@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.core.errors import InterlockError, UsageError
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM

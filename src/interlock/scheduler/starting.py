@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from interlock.agents import scheduled
-from interlock.agents.context import Runtime
 from interlock.agents.persona import Persona
+from interlock.agents.runtime import Runtime
 from interlock.core.errors import InterlockError, Refused
 from interlock.core.values import MICRO
 from interlock.desk import goals

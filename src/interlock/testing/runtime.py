@@ -9,9 +9,9 @@ from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from interlock.agents.context import Runtime
 from interlock.agents.persona import PersonaSet, load_personas
 from interlock.agents.routing import KIND
+from interlock.agents.runtime import Runtime
 from interlock.core.clock import Clock
 from interlock.core.telemetry import SILENT, Telemetry
 from interlock.desk.routing import TextRouter

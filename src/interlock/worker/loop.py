@@ -12,8 +12,8 @@ from datetime import datetime
 from importlib.metadata import version
 
 from interlock.agents import current, runner, steps
-from interlock.agents.context import Runtime
 from interlock.agents.interruption import Interrupt, Interruption
+from interlock.agents.runtime import Runtime
 from interlock.agents.session import later
 from interlock.core.complaint import Complaint
 from interlock.core.errors import InterlockError

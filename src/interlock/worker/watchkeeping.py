@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.core.complaint import Complaint
 from interlock.core.values import SYSTEM
 from interlock.store import audit, leases, processes

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from interlock.agents import runner
-from interlock.agents.context import Runtime
 from interlock.agents.interruption import Interrupt
+from interlock.agents.runtime import Runtime
 from interlock.core.errors import NotFound, Refused
 from interlock.desk import goals, signing
 from interlock.desk import lessons as desk

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.core.values import SYSTEM
 from interlock.oversight import retention as job
 from interlock.settings import load_settings

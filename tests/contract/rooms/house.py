@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from interlock.agents.context import Runtime
 from interlock.agents.persona import PersonaSet, load_personas
+from interlock.agents.runtime import Runtime
 from interlock.desk import rooms
 from interlock.desk.context import Person
 from interlock.llm.messages import ModelRequest, ToolUse

@@ -9,8 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from interlock.agents import runner
-from interlock.agents.context import Runtime
 from interlock.agents.interruption import Interrupt, Interruption
+from interlock.agents.runtime import Runtime
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM
 from interlock.desk import conversation, signing

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from interlock.agents.context import Runtime
+from interlock.agents.runtime import Runtime
 from interlock.core.clock import Clock, SystemClock
 from interlock.core.values import SYSTEM
 from interlock.scheduler import runner
