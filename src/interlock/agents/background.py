@@ -38,7 +38,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """What was found. `failures` says what could not be read, and costs the prompt all but its essential layers."""
+    """The background of a run. `failures` names sources that could not be read: then only essential layers are sent."""
 
     blocks: tuple[BlockNote, ...] = ()
     memories: tuple[MemoryNote, ...] = ()
@@ -79,7 +79,7 @@ class Gathering:
         )
 
     def found(self, answers: Sequence[Rows], in_sight: Container[str | None] = ()) -> Background:
-        """The background; `answers` are the rows of each of `asks`. What cannot be made sense of is a failure.
+        """The background; `answers` has the rows of each select of `asks`. Rows that make no sense are failures.
 
         What was talked about in the runs that are `in_sight`, as the conversation itself shows them, is not told again.
         """

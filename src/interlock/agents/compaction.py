@@ -109,7 +109,7 @@ async def reset(session: Session) -> None:
 
 
 async def compact(session: Session) -> Failed | None:
-    """Sums up the older part of the conversation with the reservation in hand; a failed attempt that is worth another.
+    """Summarises the older part of the conversation with the reservation in hand; returns a failure worth another try.
 
     Where no summary comes of it, the older part is left out, so that the run goes on. Source: row E14.
     """

@@ -22,7 +22,7 @@ SHORTENINGS = (4_000, 1_000, 300, 100)
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A place in a conversation. Runs from `from_seq` on stay, of the run `run_id` among them rows from `position` on.
+    """Where a conversation is cut: runs from `from_seq` on stay, and of run `run_id` the rows from `position` on.
 
     `older` is what was said before it.
     """

@@ -68,14 +68,14 @@ class Prompt:
 
     @property
     def record(self) -> dict[str, Any] | None:
-        """What is kept beside the parts, for who looks at the run later; None if that goes without saying."""
+        """What is stored beside the parts for later traces; None if there is nothing to note."""
         if self.mode == "full" and not self.left_out and not self.degraded:
             return None
         return {"mode": self.mode, "left_out": dict(self.left_out), "failed": list(self.degraded)}
 
 
 def mode_of(wanted: str | None, descriptor_kind: str) -> Mode:
-    """The mode of an agent's prompts, by what its persona wants and what it is for.
+    """The prompt mode of an agent: the one its persona names, else the one of the agent's kind.
 
     A subagent never gets more than the minimal one; what a schedule wakes does where its persona says `full`.
     """

@@ -20,7 +20,7 @@ WITHOUT_FILES = frozenset({learning.KIND, voting.KIND, routing.KIND})
 
 
 async def prompt_data(session: Session, lessons: Sequence[Any], now: datetime) -> PromptData:
-    """What the layers of a run's system prompt draw on; `lessons` are rows. A source that fails is named in it."""
+    """The data for the layers of a run's system prompt; `lessons` are rows. It names each source that failed."""
     brief, runtime, persona = session.brief, session.runtime, session.persona
     descriptor, background = brief.agent.descriptor, brief.background
     mode = mode_of(persona.prompt_mode, descriptor.get("kind", ""))

@@ -32,7 +32,7 @@ class LessonNote:
 
 @dataclass(frozen=True, slots=True)
 class FileNote:
-    """A bootstrap file as it is shown: its name, and its words as they may stand in a prompt."""
+    """A bootstrap file as it is shown: its name, and its text with secrets masked."""
 
     name: str
     text: str
@@ -49,7 +49,7 @@ class BlockNote:
 
 @dataclass(frozen=True, slots=True)
 class MemoryNote:
-    """Something recalled. Source: row H3."""
+    """A recalled memory. Source: row H3."""
 
     id: str
     kind: str
@@ -61,7 +61,7 @@ class MemoryNote:
 
 @dataclass(frozen=True, slots=True)
 class TaskNote:
-    """A task that the persona has in hand."""
+    """A task that the persona is working on."""
 
     id: str
     title: str
@@ -75,7 +75,7 @@ class TaskNote:
 
 @dataclass(frozen=True, slots=True)
 class SaidNote:
-    """Something said in a channel or a thread. `author_kind` is person, agent or system."""
+    """A message of a channel or a thread. `author_kind` is person, agent or system."""
 
     author_kind: str
     author: str
@@ -86,7 +86,7 @@ class SaidNote:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the agent is heard. `kind` is that of its descriptor, `connector` of a user's."""
+    """Where the agent's words are read. `kind` is that of its descriptor, `connector` that of a user's chat."""
 
     kind: str = ""
     connector: str = ""
@@ -96,7 +96,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class PromptData:
-    """All that the layers of a system prompt draw on.
+    """The data of all layers of a system prompt.
 
     `model` is `provider/model`; `rules` are lessons that were promoted; `failures` names what could not be read
     (`lessons: database is locked`), each of which costs the prompt its optional layers.

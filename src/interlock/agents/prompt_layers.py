@@ -151,7 +151,7 @@ def style(data: PromptData) -> str:
 
 
 def channel(data: PromptData) -> str:
-    """How to speak where it is heard."""
+    """How to write for the place where the agent's words are read."""
     place = data.place
     if place.kind == "room":
         where = f"the channel “{one_line(place.channel, limit=80)}”" if place.channel else "a channel"
@@ -183,7 +183,7 @@ def runtime(data: PromptData) -> str:
 
 
 def extra(data: PromptData) -> str:
-    """What came with the message for the agent alone."""
+    """Extra context that came with the message, for the agent alone."""
     return f"# Beside this\n{quoted(data.extra, limit=LONGEST_INPUT)}" if data.extra.strip() else ""
 
 

@@ -14,7 +14,7 @@ MOST_CHARS = 4_000_000
 
 
 class Cleaner:
-    """Masks secrets, named ones and what looks like one, and what reads as a system message; each text is read once."""
+    """Masks named secrets, what looks like a secret, and forged system messages; each text is inspected once."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
@@ -28,7 +28,7 @@ class Cleaner:
         return self._keep(text, self._read(text)) if found is None else found
 
     def lines(self, text: str) -> str:
-        """The same of a text of which each line stands for itself; those that are new are looked through together."""
+        """The same for a text whose lines are independent; new lines are inspected together."""
         self._forget()
         lines = text.split("\n")
         fresh = [line for line in lines if line not in self._cleaned]
@@ -54,7 +54,7 @@ class Cleaner:
 
 
 class PromptSources:
-    """Those of one installation."""
+    """The sources of one installation."""
 
     def __init__(self, settings: Settings, vault: Vault) -> None:
         self.folder = BootstrapFolder(settings.bootstrap, settings.home / "workspaces", vault.scrub)

@@ -13,7 +13,7 @@ from interlock.tools.execute import CallStatus, Proposal
 
 
 def step_of(session: Session, turn: Turn, proposals: Sequence[Proposal], now: datetime) -> StepRecord:
-    """The step of a reply that the run goes on from, with its calls."""
+    """The step of a reply after which the run goes on, with its calls."""
     number, reply = session.claim.steps + 1, turn.reply
     return StepRecord(
         number=number,

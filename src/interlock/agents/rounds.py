@@ -19,17 +19,17 @@ LONGEST_NAME = 80
 
 
 def tools(run: Any) -> frozenset[str]:
-    """What a run is offered because of where it was woken."""
+    """The tools that a run is offered because of where it was woken."""
     return SPEAKS if run.channel_id is not None else frozenset()
 
 
 def is_delivered(run: Any) -> bool:
-    """Whether somebody reads the final text of a chat: in a channel, or of a task's thread, nobody does. Row J4."""
+    """Whether somebody reads the final text of a chat run: not in a channel, nor in a task's thread. Source: row J4."""
     return run.channel_id is None and run.cause_kind != mention_notices.CAUSE
 
 
 def speaker_of(payload: Mapping[str, Any]) -> tuple[Text, ...]:
-    """Who speaks, and where, before their words; nothing where that was in no channel and no task's thread."""
+    """Who speaks, and where, to stand before their words; empty outside channels and tasks' threads."""
     name = one_line(str(payload.get("from", "")), limit=LONGEST_NAME)
     who = f"{name}, a person," if payload.get("by") == PERSON else f"{name}, another agent,"
     if "room" in payload:
@@ -53,7 +53,7 @@ def _where(payload: Mapping[str, Any]) -> str:
 
 
 async def sweep(runtime: Runtime) -> str:
-    """Passes on the turns of agents that cannot take them now, such as one set apart meanwhile; it may be done twice.
+    """Passes on the turns of agents that cannot take them now, such as quarantined ones; may be repeated.
 
     What goes on by itself is left alone, and nothing is written where there is nothing to pass on.
     """

@@ -39,7 +39,7 @@ _CORRECTION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Somebody who may hear a text, or a workflow that it may start."""
+    """A persona that may receive a text, or a workflow that a text may start."""
 
     kind: str
     name: str
@@ -49,7 +49,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Whom a text is for. `kind` is persona, workflow, mission or nobody; `name` is empty for the last two."""
+    """The recipient of a text. `kind` is persona, workflow, mission or nobody; `name` is empty for the last two."""
 
     kind: str
     name: str
@@ -61,12 +61,12 @@ class Choice:
 
     @property
     def target(self) -> str:
-        """As people are shown it."""
+        """The choice as people are shown it."""
         return {PERSONA: self.name, WORKFLOW: f"workflow {self.name}"}.get(self.kind, self.kind)
 
     @property
     def line(self) -> str:
-        """The choice, how sure it is and why: ``→ research (0.93: `compare`)``."""
+        """The choice, its confidence and its reason: ``→ research (0.93: `compare`)``."""
         shown = math.floor(self.confidence * 100) / 100
         return f"→ {self.target} ({shown:.2f}{': ' if self.why else ''}{self.why})"
 
@@ -81,7 +81,7 @@ def candidates(personas: Mapping[str, Persona], workflows: Iterable[Candidate] =
 
 
 def best(text: str, known: Sequence[Candidate]) -> Choice:
-    """Whom the words of a text call for, and how sure that is; nobody where two are called for alike.
+    """The best match for a text, with a confidence; nobody if two candidates match equally well.
 
     A candidate is as sure as its share of all that was found, less what is doubtful: a single word, a word deep in a
     long text, a word that is also taken back (`do not compare`). What is quoted does not count.
@@ -114,7 +114,7 @@ def _longest(own: list[Hit], found: Mapping[Candidate, list[Hit]], of: Candidate
 
 
 def corrected(text: str, personas: Mapping[str, Persona]) -> tuple[str, str] | None:
-    """The persona that somebody names to set a choice right (`no, finance`), and what they say beside it."""
+    """The persona that a person names to correct a choice (`no, finance`), and the rest of what they say."""
     found = _CORRECTION.fullmatch(text[:LONGEST_LOOKED_AT])
     if found is None:
         return None
@@ -170,7 +170,7 @@ def read(answer: str, known: Mapping[str, str]) -> Choice | str:
 
 
 def router(coordinator: Persona) -> Persona:
-    """The coordinator as it sorts messages: a short answer, one model call, next to no money, nothing to work with."""
+    """The Coordinator's persona for routing: a short answer, one model call, a small budget, no tools."""
     return coordinator.model_copy(
         update={
             "name": COORDINATOR, "soul": _SOUL, "prompt": _SOUL, "prompt_mode": "minimal",

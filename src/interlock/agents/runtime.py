@@ -28,7 +28,7 @@ FollowUp = Callable[[Tx, Any, str | None, datetime], None]
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """What a worker, the coordinator and the desk need; made by `interlock.app`, closed by it."""
+    """What a worker, the coordinator and the desk need; assembled and closed by `interlock.app`."""
 
     settings: Settings
     clock: Clock

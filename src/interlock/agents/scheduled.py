@@ -27,7 +27,7 @@ SAID = "said"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A message that a schedule has for a persona. `kind` is cron or heartbeat, as of the agent's descriptor."""
+    """A message of a schedule to a persona. `kind` is cron or heartbeat, as in the agent's descriptor."""
 
     schedule_id: str
     name: str
@@ -45,7 +45,7 @@ class Call:
 
 
 def post(tx: Tx, call: Call, now: datetime) -> tuple[str, bool]:
-    """Posts the run; its id, and whether it is new.
+    """Posts the run; returns its id, and whether it is new.
 
     It is not while an earlier message of the schedule still waits in the mailbox: that one will do for both.
     """
@@ -64,7 +64,7 @@ def post(tx: Tx, call: Call, now: datetime) -> tuple[str, bool]:
 
 
 def notice(payload: Mapping[str, Any]) -> tuple[Text, ...]:
-    """What a run is told of having been woken by a schedule; nothing where it was not."""
+    """A note that a schedule has woken the run; empty for other runs."""
     if "schedule" not in payload:
         return ()
     name = one_line(str(payload.get("name", "")))
@@ -78,7 +78,7 @@ def notice(payload: Mapping[str, Any]) -> tuple[Text, ...]:
 
 
 def ended(tx: Tx, run: Any, status: str, error: str | None, result: str | None, now: datetime) -> None:
-    """Tells people what a run has said, or that it failed, in the transaction that ends it.
+    """Sends people the answer of a run, or that it failed, in the transaction that ends it.
 
     Nothing is said of one that called do_nothing, or had no words.
     """
@@ -98,5 +98,5 @@ def ended(tx: Tx, run: Any, status: str, error: str | None, result: str | None, 
 
 
 def kept_quiet(tx: Tx, run_id: str) -> bool:
-    """Whether a run said in so many words that nothing needs saying."""
+    """Whether a run answered with the agreed words that nothing needs to be said."""
     return any(call.tool == "do_nothing" and call.status == "done" for call in traces.calls(tx, run_id))

@@ -62,7 +62,7 @@ NUDGE = (
 
 @dataclass(slots=True, kw_only=True)
 class Session:
-    """One run while it executes."""
+    """A run while it executes."""
 
     runtime: Runtime
     claim: Claim
@@ -157,12 +157,12 @@ class Session:
 
     @property
     def turns(self) -> int:
-        """Model calls so far, without those that only made room."""
+        """Model calls so far, without those that only summarised."""
         return self.claim.steps - self.summaries
 
     @property
     def worked_s(self) -> float:
-        """For how long this process has executed it, in seconds."""
+        """How long this process has been executing it, in seconds."""
         return self.runtime.clock.monotonic() - self.began_s
 
     @property
@@ -172,7 +172,7 @@ class Session:
 
     @property
     def needs_deliverable(self) -> bool:
-        """Whether the run must hand in a deliverable."""
+        """Whether the run must submit a deliverable."""
         return bool(self.claim.run.kind == "task")
 
     @property
@@ -204,7 +204,7 @@ class Session:
         return self.runtime.prices.cost(self.ref, cut).microusd
 
     async def write(self, unit: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """A unit of the store; while the database is out of reach it is waited for, so that nothing done is lost.
+        """Runs a unit of the store; waits while the database is unavailable, so that nothing done is lost.
 
         A worker that cannot be heard for too long lets go of the run meanwhile.
         """
@@ -247,7 +247,7 @@ class Session:
         )
 
     def prompt_tokens(self) -> int:
-        """Estimates the tokens of the next prompt; what was counted before is not counted again."""
+        """Estimates the tokens of the next prompt; parts that were counted before are not counted again."""
         if not self.counted:
             self.tokens, self.counted = estimate_prompt_tokens(self.request(1)), len(self.messages)
         while self.counted < len(self.messages):
@@ -256,11 +256,11 @@ class Session:
         return self.tokens
 
     def context_tokens(self) -> int:
-        """The same, as the provider would count it, as far as that is known."""
+        """The same in the provider's count, as far as that is known."""
         return math.ceil(self.prompt_tokens() * self.scale)
 
     def quote(self) -> tuple[Reservation, int]:
-        """The reservation for the next call at its worst, and its longest answer."""
+        """The reservation for the next call at its worst case, and the longest answer that it allows."""
         info, tokens = self.info, self.prompt_tokens()
         room = max(LEAST_ANSWER, info.context_tokens - math.ceil(tokens * self.scale))
         wanted = min(self.persona.max_tokens, info.max_output_tokens, room)
@@ -277,23 +277,23 @@ class Session:
         self.reservation, self.attempt, self.max_tokens = reservation, reservation.attempt, max_tokens
 
     def works_with(self, ref: ModelRef, model: Model) -> None:
-        """Switches to another model, which is recorded."""
+        """Switches to another model; the switch is recorded already."""
         self.ref, self.model, self.failures, self.scale, self.dense_tokens = ref, model, 0, 1.0, 0
         self.reservation = self.owed_microusd = None
         self.info = model_info(ref)
 
     def counted_as(self, tokens: int, usage: Usage) -> None:
-        """Takes up a provider's count of a prompt that was estimated at so many tokens."""
+        """Applies a provider's count of a prompt that was estimated at `tokens` tokens."""
         scale = usage.prompt_tokens / max(1, tokens)
         self.scale = scale if LIKELY[0] <= scale <= LIKELY[1] else 1.0
 
     def after_summary(self, step: StepRecord) -> None:
-        """Notes that a step that made room is recorded."""
+        """Applies a step that summarised, once it is recorded."""
         self._booked(step)
         self.summaries += 1
 
     def after_step(self, message: Message, step: StepRecord) -> None:
-        """Takes up a reply whose transaction A is recorded."""
+        """Applies a reply whose transaction A is recorded."""
         self._booked(step)
         self.position += len(step.lines)
         self._append(message)
@@ -315,7 +315,7 @@ class Session:
         self.failures = 0
 
     def after_call(self, call: CallState, done: Done) -> None:
-        """Takes up the outcome of a call, which the next transaction B records."""
+        """Applies the outcome of a call, which the next transaction B records."""
         call.status, call.result, call.is_error = str(done.status), done.content, done.is_error
         self.labels |= done.labels
         self.quiet = self.quiet or done.ends_run
@@ -348,7 +348,7 @@ class Session:
         )
 
     def said(self, message: Message, results: Results) -> None:
-        """Takes up a message to the model that transaction B has recorded."""
+        """Applies a message to the model that transaction B has recorded."""
         self._append(message)
         self.position += len(results.lines)
 

@@ -22,7 +22,7 @@ MOST_FAULTS = 20
 
 @dataclass(frozen=True, slots=True)
 class SessionFile:
-    """A file that was read: each run with its rows, all as they may be stored."""
+    """The content of a file: each run with its rows, ready to be stored."""
 
     header: Header
     runs: Sequence[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]
@@ -34,7 +34,7 @@ def line(value: Mapping[str, Any]) -> str:
 
 
 def read(data: bytes, source: str) -> SessionFile:
-    """What a file holds.
+    """Parses a file.
 
     Raises ConfigError with up to twenty faults, each `file:line: problem`.
     """
@@ -63,7 +63,7 @@ class _Reader:
         self._messages = 0
 
     def take(self, number: int, raw: bytes) -> None:
-        """One line."""
+        """Parses one line."""
         try:
             value = _parsed(raw)
             if number == 1:
@@ -143,20 +143,20 @@ def _problems(error: ValidationError) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """What takes secrets out of sessions: those that are known here, and whatever looks like one."""
+    """Masks secrets in sessions: those known here, and whatever looks like one."""
 
     vault: Vault
 
     def text(self, text: str) -> str:
-        """A text without them."""
+        """A text with secrets masked."""
         return scrub(self.vault.scrub(text))
 
     def value(self, value: Any) -> Any:
-        """JSON without them."""
+        """A JSON value with secrets masked."""
         return scrub_value(self.vault.scrub_value(value))
 
     def blocks(self, blocks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Blocks without them. A thought that has one loses its signature, and with it its use."""
+        """Blocks with secrets masked. A thinking block that has one loses its signature, so it is not sent again."""
         return [self._block(block) for block in blocks]
 
     def _block(self, block: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ class _Strict(BaseModel):
 
 
 class FileDescriptor(_Strict):
-    """Whose session it is: the parts by which its agent is found."""
+    """The descriptor of the session's agent."""
 
     kind: Literal["user", "cron", "heartbeat", "room", "subagent"]
     project: Name
@@ -32,7 +32,7 @@ class FileDescriptor(_Strict):
 
 
 class FilePersona(_Strict):
-    """The persona that it was, for who compares."""
+    """The persona at the time, for comparison."""
 
     name: Name
     digest: Name
@@ -46,14 +46,14 @@ class FileModel(_Strict):
 
 
 class FilePermissions(_Strict):
-    """What its agent might do. Nobody is given anything because of it."""
+    """What the agent was allowed to do, for information: nothing is granted because of it."""
 
     tools: list[Name]
     trust: Name
 
 
 class FileMarker(_Strict):
-    """What stands for what was before the records."""
+    """The marker that stands for what came before the records."""
 
     kind: Literal["compaction"]
     summary: Words

@@ -20,7 +20,7 @@ UNKNOWN_MODEL_PRICE = "UNKNOWN_MODEL_PRICE"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits that enclose a run, in micro-dollars."""
+    """The limits on a run's cost, in micro-dollars."""
 
     run: int
     agent_day: int
@@ -39,7 +39,7 @@ def spender_of(
     now: datetime,
     limits: Limits,
 ) -> tuple[Spender, tuple[Opening, ...]]:
-    """Whose money a run spends, and the accounts that must exist for it.
+    """The spender of a run, and the accounts to open for it.
 
     The accounts of its task and mission were opened with them. Source: numbers, "Budgets".
     """
@@ -59,40 +59,40 @@ def spender_of(
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What one attempt of a model call may cost at most, and the longest answer that buys."""
+    """The worst-case cost of one attempt of a model call, and the longest answer that it pays for."""
 
     max_tokens: int
     worst_microusd: int
 
 
 def lowered(prices: PriceTable, ref: ModelRef, prompt_tokens: int, wanted: int, room_microusd: int) -> Quote | None:
-    """The longest answer that fits into what is left; None if that is below the least worth asking for."""
+    """The longest answer that fits into the remaining money; None if that is less than the minimum."""
     fits = affordable_tokens(partial(prices.worst_case, ref, prompt_tokens), max_tokens=wanted, left=room_microusd)
     return None if fits is None else Quote(fits, prices.worst_case(ref, prompt_tokens, fits))
 
 
 @dataclass(frozen=True, slots=True)
 class NoRoom:
-    """A call that does not fit. `waiting_helps` where only others' open reservations are in the way."""
+    """A call that does not fit. `waiting_helps` if only others' open reservations are in the way."""
 
     shortages: tuple[Shortage, ...]
     need_microusd: int
 
     @property
     def waiting_helps(self) -> bool:
-        """Whether it will fit once others have settled."""
+        """Whether the call will fit once others have settled."""
         return not any(s.final for s in self.shortages)
 
     @property
     def binding(self) -> Shortage:
-        """The account that stands in the way; a final one before others."""
+        """The account that lacks room; one that is final takes precedence."""
         return next((s for s in self.shortages if s.final), self.shortages[0])
 
 
 def afford(
     tx: Tx, accounts: Sequence[str], prices: PriceTable, ref: ModelRef, prompt_tokens: int, wanted: int
 ) -> Quote | NoRoom:
-    """What can be reserved now for a call; read when the full worst case did not fit.
+    """What can be reserved for a call now, after its full worst case did not fit.
 
     The answer is only made shorter for what is spent; for what others have set aside one waits.
     """
@@ -106,7 +106,7 @@ def afford(
 
 
 def estimate_of_cut(prompt_tokens: int, streamed_chars: int) -> Usage:
-    """What a call that was cut off is booked at when the provider reported nothing: its input, and what came.
+    """The estimated cost of a call that was cut off before the provider reported usage: its input, and what arrived.
 
     Source: row D6.
     """
@@ -114,7 +114,7 @@ def estimate_of_cut(prompt_tokens: int, streamed_chars: int) -> Usage:
 
 
 def tell_unpriced(tx: Tx, project_id: str, ref: str, rate: str, now: datetime) -> None:
-    """Says once of a model that it has no price, and what is charged instead. Source: row D4."""
+    """Alerts once for each model without a price, with the rate that is charged instead. Source: row D4."""
     if audit.was_ever_raised(tx, UNKNOWN_MODEL_PRICE, ref):
         return
     audit.alert(
@@ -126,6 +126,6 @@ def tell_unpriced(tx: Tx, project_id: str, ref: str, rate: str, now: datetime) -
 
 
 def in_words(prices: PriceTable) -> str:
-    """What unknown models are charged, for people."""
+    """The rate for unknown models, in words for people."""
     band = max(prices.unknown.bands, key=lambda each: (each.output, each.input))
     return f"${band.input / USD:g} in and ${band.output / USD:g} out for a million tokens"

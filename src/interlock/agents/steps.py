@@ -40,7 +40,7 @@ class Reservation(NamedTuple):
 
 
 class Settlement(NamedTuple):
-    """What a reserved attempt cost in the end."""
+    """The actual cost of a reserved attempt."""
 
     reservation: Reservation
     actual_microusd: int

@@ -18,25 +18,25 @@ LONGEST_PURPOSE = 200
 
 
 def offered(names: frozenset[str], descriptor: Mapping[str, Any]) -> frozenset[str]:
-    """The tools of an agent by what it is for: a subagent can report, and starts none. Source: row E11."""
+    """The tools for an agent of this kind: a subagent can report, and cannot start agents. Source: row E11."""
     if descriptor.get("kind") != offspring.KIND:
         return names
     return (names | {REPORTS_WITH}) - STARTS
 
 
 def task_of(run: Any) -> str | None:
-    """The task whose money a subagent spends too: that of the run that started it."""
+    """The task whose budget a subagent shares: that of the run that started it."""
     return run.payload.get("task") if run.kind == offspring.KIND else None
 
 
 def cast(runtime: Runtime, persona: str) -> Mapping[str, Any] | None:
-    """A persona as it is kept with an agent; None for a name that is nobody's."""
+    """A persona as it is stored with an agent; None for an unknown name."""
     found = runtime.personas.personas.get(persona)
     return None if found is None else found.to_json()
 
 
 def words(run: Any) -> tuple[Text, ...] | None:
-    """What an agent is told by another; None for what no agent has posted."""
+    """The message of another agent that woke a run, as blocks; None for a run that no agent posted."""
     payload = run.payload
     if run.cause_kind == agent_mail.CAUSE:
         origin: Origin = "background" if payload.get("origin") == "background" else "system"
@@ -66,7 +66,7 @@ def _orders(payload: Mapping[str, Any]) -> SystemText:
 
 
 def child_end(payload: Mapping[str, Any]) -> SystemText:
-    """What an agent is told of the end of a run that reports to it; what that run said is quoted as data."""
+    """Tells an agent of the end of a run that reports to it; the run's own words are quoted as data."""
     ended = one_line(f"{payload['status']} ({payload['stop_reason']})")
     said = {name: payload[name] for name in ("result", "error") if payload.get(name)}
     what = f"Run {payload['run']}, whose end you wanted to be told of, has ended: {ended}."

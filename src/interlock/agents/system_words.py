@@ -32,17 +32,17 @@ _DEEPEST = 4
 
 @dataclass(frozen=True, slots=True)
 class SystemText(Text):
-    """Words of Interlock's own; only `system_words` makes them. Once `safe` they are a text like any other."""
+    """Interlock's own text; only `system_words` makes it. `safe` turns it into ordinary text."""
 
 
 def system_words(origin: Origin, text: str, beside: str = "") -> SystemText:
-    """A text in `<system_message>` tags; what stands `beside` it, after them, is anybody's. Either is made harmless."""
+    """A text in `<system_message>` tags, followed by `beside`, which may be anybody's. Both are made harmless."""
     said = f'<system_message origin="{origin}">{harmless(text)}</system_message>'
     return SystemText(f"{said}\n\n{harmless(beside)}" if beside else said)
 
 
 def safe(message: Message) -> Message:
-    """A message to an agent in which only Interlock's own words stand between its tags; made so once, and not again."""
+    """A message to an agent in which only Interlock's own text stands between its tags; apply it only once."""
     blocks = tuple([_safe(block) for block in message.blocks])
     return message if blocks == message.blocks else message._replace(blocks=blocks)
 
@@ -60,7 +60,7 @@ def _safe(block: Block) -> Block:
 
 
 def harmless(text: str) -> str:
-    """The text without anything that reads as a tag of a system message, however it is spelled or encoded.
+    """The text without anything that reads as a tag of a system message, in any spelling or encoding.
 
     The tag's beginning is replaced by words that say what it is; the rest stays as it was.
     """

@@ -24,7 +24,7 @@ PRIORITIES = ("low", "medium", "high", "urgent")
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """A result that somebody delivered: of the task `id` with that title."""
+    """A delivered result: of the task `id` with that title."""
 
     id: str
     title: str
@@ -35,7 +35,7 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class TaskBrief:
-    """A task as its agent is told of it.
+    """A task as its agent sees it.
 
     Of a review task, `review` is the deliverable to be judged and `review_standard` what its author was asked for.
     """
@@ -55,13 +55,13 @@ class TaskBrief:
 
     @property
     def labels(self) -> frozenset[str]:
-        """The taint of all that others have handed in for it."""
+        """The taint of all results that others delivered for it."""
         given = (*self.inputs, *([self.review] if self.review is not None else []))
         return frozenset[str]().union(*(each.labels for each in given))
 
 
 def task_message(task: TaskBrief) -> Message:
-    """What an agent is told of its task, the results of the tasks it depends on included. Source: row A7."""
+    """The message that gives an agent its task, with the results of the tasks that it depends on. Source: row A7."""
     sections = [
         f"# Task: {one_line(task.title)}",
         f"## Description\n{quoted(task.description)}",
@@ -95,7 +95,7 @@ def plan_message(
     notes: Sequence[str] = (),
     errors: Sequence[str] = (),
 ) -> Message:
-    """What the Coordinator is told when a goal is to become a plan; `errors` are those of its last try.
+    """The message that asks the Coordinator for a plan; `errors` are those of its last try.
 
     Only personas that take tasks are listed. Source: row A3.
     """
@@ -118,7 +118,7 @@ def plan_message(
 
 
 def compile_message(goal: str, results: Sequence[Material], not_done: Sequence[tuple[str, str]]) -> Message:
-    """What the Coordinator is told when results are to become the mission's one deliverable.
+    """The message that asks the Coordinator to compile results into the mission's deliverable.
 
     `not_done` pairs a task's title with the reason. Source: row A9.
     """
@@ -134,7 +134,7 @@ def compile_message(goal: str, results: Sequence[Material], not_done: Sequence[t
 
 
 def learn_message(facts: Mapping[str, Any]) -> Message:
-    """What the Learner is told of what has ended: the record as JSON. Source: row H5."""
+    """The message that shows the Learner what has ended: the record as JSON. Source: row H5."""
     return _user(
         [f"# Learn from this mission\n{_LEARN}", f"## Facts\n{json_block(dict(facts))}", f"## Answer\n{_LEARN_ANSWER}"]
     )

@@ -44,7 +44,7 @@ _ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]{0,20}://\S+|\bwww\.\S+|(?<!\S)[^\s@]+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A trigger where it was found. `at` counts words from the beginning of its sentence."""
+    """A trigger that was found. `at` counts words from the beginning of its sentence."""
 
     trigger: str
     at: int
@@ -57,7 +57,7 @@ class Hit:
 
 
 def own_words(text: str, *, most_quoted: int = 0) -> str:
-    """What somebody says in a text themselves: without quotations, code and addresses.
+    """The author's own words in a text: without quotations, code and addresses.
 
     Quotations of at most `most_quoted` words stay, such as a name.
     """
@@ -69,7 +69,7 @@ def own_words(text: str, *, most_quoted: int = 0) -> str:
 
 
 def find_triggers(text: str, triggers: Iterable[str]) -> tuple[str, ...]:
-    """Those of the triggers that occur in the text, by whole words, whatever their case and common endings."""
+    """The triggers that occur in the text, by whole words, ignoring case and common endings."""
     plain, sentences, known = _sentences(text)
     return tuple(
         t for t in triggers if _may_occur(parts := _parts(t), known) and _occurs_anywhere(parts, plain, sentences)
@@ -77,7 +77,7 @@ def find_triggers(text: str, triggers: Iterable[str]) -> tuple[str, ...]:
 
 
 def hits(text: str, triggers: Iterable[str]) -> Iterator[Hit]:
-    """Every trigger that occurs: the first place where it stands, and the first where it is taken back."""
+    """Every trigger that occurs: its first position, and the first where it is negated."""
     clauses, known = _read(text)
     for trigger in triggers:
         parts = _parts(trigger)
@@ -96,12 +96,12 @@ def _sides(found: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
 
 
 def weight(found: Sequence[str]) -> int:
-    """What matched triggers weigh together: one for each of their words."""
+    """The weight of matched triggers: one for each of their words."""
     return sum(len(trigger.split()) for trigger in found)
 
 
 def folded(text: str) -> str:
-    """A text as it is compared: composed, without case in any language, with one kind of apostrophe.
+    """A text folded for comparison: composed, without case, with one kind of apostrophe.
 
     The Turkish dotted and dotless i count as the i that they are spelled as elsewhere.
     """
@@ -112,7 +112,7 @@ def folded(text: str) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a folded text; a name with points in it, such as a file's, is one word."""
+    """The words of a folded text; a name with dots, such as a file's, is one word."""
     if text.isascii():
         return [word for each in _ASCII_WORD.findall(text) if (word := each.strip("'&/-."))]
     words, current = [], ""

@@ -41,7 +41,7 @@ FREE = frozenset(
 
 
 class Turn(NamedTuple):
-    """A reply and what it cost."""
+    """A reply and its cost."""
 
     reply: Reply
     settlement: Settlement
@@ -50,14 +50,14 @@ class Turn(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """An attempt without a reply and what it cost all the same."""
+    """A failed attempt and its cost, which may not be zero."""
 
     error: ModelError
     settlement: Settlement
 
 
 async def attempt(session: Session, prompt_tokens: int, aside: ModelRequest | None = None) -> Turn | Failed:
-    """Makes the call that money was set aside for; one that is `aside` of the conversation is told to nobody.
+    """Makes the model call for which money was reserved; text of a call `aside` of the conversation is not streamed.
 
     Source: rows D2, D6, F7.
     """

@@ -11,7 +11,7 @@ from interlock.tools.execute import ENDED
 
 @dataclass(slots=True)
 class CallState:
-    """A tool call of the current step as it stands; the shape of a `tool_calls` row."""
+    """A tool call of the current step, with the columns of a `tool_calls` row."""
 
     id: str
     position: int
@@ -35,7 +35,7 @@ class CallState:
 
 @dataclass(slots=True)
 class InFlight:
-    """A model call on its way, for booking it should it be cut off."""
+    """A model call under way, to be booked if it is cut off."""
 
     prompt_tokens: int
     streamed_chars: int = 0

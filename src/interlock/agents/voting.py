@@ -31,7 +31,7 @@ LONGEST_QUOTED = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Who is asked: a model for each seat, in the part of a persona."""
+    """The panel of a vote: a model for each seat, and the persona that all of them use."""
 
     models: tuple[str, ...]
     voter: Persona
@@ -39,7 +39,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question to three models. `about` is what their votes are about; asked once."""
+    """A question to three models. `about` identifies what they vote on; each is asked once."""
 
     about: str
     text: str
@@ -52,14 +52,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Consultation:
-    """Whom to ask what."""
+    """A question, and the panel to ask."""
 
     who: Panel
     question: Question
 
 
 def panel(personas: Mapping[str, Persona], models: Sequence[str], rehearsing: str | None) -> Panel | None:
-    """Who is asked; None if nobody is configured. In a rehearsal its own model sits on every seat."""
+    """The panel; None if none is configured. In a rehearsal, the rehearsal's model has every seat."""
     voter = personas.get(VOTER) or personas.get(COORDINATOR)
     if voter is None or len(models) != SEATS:
         return None
@@ -67,7 +67,7 @@ def panel(personas: Mapping[str, Persona], models: Sequence[str], rehearsing: st
 
 
 def ask(tx: Tx, who: Panel, question: Question, now: datetime) -> None:
-    """Posts a run for every seat, once for what the question is about."""
+    """Posts a run for every seat, unless this question was asked before."""
     if votes.about(tx, question.about):
         return
     for seat, model in enumerate(who.models, start=1):
@@ -86,7 +86,7 @@ def ask(tx: Tx, who: Panel, question: Question, now: datetime) -> None:
 
 
 def about_call(run: Any, approval: Mapping[str, Any], goal: str, labels: Iterable[str]) -> Question:
-    """Whether a person should be asked about a held call of a run at all; `approval` is what becomes its row."""
+    """The question whether a person needs to be asked about a held call; `approval` has the columns of its row."""
     asked = approval["request"]
     facts = {
         "what": "call", "goal": goal, "task": asked.get("task"), "agent": asked.get("persona"),
@@ -101,7 +101,7 @@ def about_call(run: Any, approval: Mapping[str, Any], goal: str, labels: Iterabl
 
 
 def on_dispute(facts: Mapping[str, Any]) -> str:
-    """The question whether work may be taken against the objections of its reviewer."""
+    """The question whether work may be accepted against the objections of its reviewer."""
     return _message("dispute", _DISPUTE, {"what": "dispute", **facts})
 
 
@@ -122,7 +122,7 @@ def _cut(value: Any) -> Any:
 
 
 def ended(tx: Tx, run: Any, status: str, answer: str | None, now: datetime) -> None:
-    """Takes up the end of a vote's run, in the transaction that ends it.
+    """Records the vote of a run that ends, in the transaction that ends it.
 
     An answer that cannot be read is asked for once more; a run that failed is a vote that is lost.
     """
@@ -164,7 +164,7 @@ def _repair(tx: Tx, run: Any, vote: Any, fault: str, spent_microusd: int, now: d
 
 
 def conclude(tx: Tx, about: str, now: datetime, *, early: bool = False) -> bool:
-    """Acts on votes once all are in, or (`early`) two agree; False if they are not, or nobody waits for them."""
+    """Acts on votes once all are in, or (`early`) two agree; False if they are not, or if nobody waits for them."""
     rows = votes.about(tx, about)
     outcome = ballots.tally([row.verdict for row in rows])
     is_all_in = all(row.verdict is not None for row in rows)
@@ -194,7 +194,7 @@ def shown(rows: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def in_words(rows: Sequence[Any], outcome: Outcome) -> str:
-    """What votes on a call came to, in a line for people."""
+    """The result of a vote on a call, in one line for people."""
     counted = {side: sum(row.verdict == side for row in rows) for side in (ballots.YES, ballots.NO, LOST)}
     match outcome:
         case Outcome.YES:

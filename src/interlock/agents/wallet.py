@@ -29,7 +29,7 @@ ESTIMATE_EXCEEDED = "ESTIMATE_EXCEEDED"
 
 
 async def secure(session: Session) -> bool:
-    """Sets money aside for the next model call, unless that is done already. Source: rows D1, D2.
+    """Reserves money for the next model call, unless that has been done. Source: rows D1, D2.
 
     False if the run waits instead: for other runs to settle, for midnight, or for a person to raise a limit.
 

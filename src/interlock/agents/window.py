@@ -14,7 +14,7 @@ from interlock.store import markers
 
 
 def earlier(history: Sequence[Any], marker: Any | None) -> list[Message]:
-    """The messages of earlier runs, after what is told in place of those before the marker.
+    """The messages of earlier runs, with what a marker shows in place of those before it.
 
     `history` are rows of runs from the marker on; of the run in which it stands, those before its place are left out.
     Source: rows E13, E14.
@@ -26,12 +26,12 @@ def earlier(history: Sequence[Any], marker: Any | None) -> list[Message]:
 
 
 def rows_since(history: Sequence[Any], marker: Any) -> list[Any]:
-    """The rows of earlier runs that count from a marker on which has just been set."""
+    """The rows of earlier runs that remain after a marker that was just set."""
     return [row for row in history if row.seq >= marker.from_seq and not _is_summed_up(row, marker)]
 
 
 def own(rows: Sequence[Any], marker: Any | None) -> list[Message]:
-    """The messages of a run: what woke it, and what was said since, from the last marker that was set within it."""
+    """The messages of a run: what woke it, and what followed, from the last marker within the run."""
     if marker is None or marker.position is None or not rows or marker.run_id != rows[0].run_id:
         return messages_of(rows)
     woke = opening_rows(rows)

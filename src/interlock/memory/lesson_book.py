@@ -15,7 +15,7 @@ from interlock.core.values import Actor, ActorKind
 from interlock.policy import lesson_rules as rules
 from interlock.policy.lesson_rules import IN_USE, REHEARSED, UNTRUSTED, Outcome, Standing, Thresholds
 from interlock.policy.lesson_similarity import Likeness, likeness
-from interlock.settings.model import Retention
+from interlock.settings.model import LessonSettings
 from interlock.store import approvals, audit, lesson_uses, lesson_versions, lessons
 from interlock.store.tx import Tx
 
@@ -172,7 +172,7 @@ def _judged(tx: Tx, row: Any, task_id: str, outcome: Outcome, limits: Thresholds
         lessons.change(tx, row, changes, JUDGE, f"{outcome} in task {task_id}", now)
 
 
-def thresholds(settings: Retention) -> Thresholds:
+def thresholds(settings: LessonSettings) -> Thresholds:
     """The thresholds from the settings."""
     return Thresholds(**settings.model_dump(exclude={"shown"}))
 

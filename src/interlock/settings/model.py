@@ -120,7 +120,7 @@ class ApprovalSettings(Part):
     """`ask`: a person approves each mission's plan before work begins."""
 
 
-class Retention(Part):
+class LessonSettings(Part):
     """How many lessons are given to a run, what their confidence counts, and when they are promoted, archived, pruned.
 
     Source: numbers, "Memory", "Other defaults".
@@ -144,7 +144,7 @@ class Retention(Part):
     """The period for `lessons.archive_confidence`, in days."""
 
 
-class Keep(Part):
+class RetentionSettings(Part):
     """For how many days what has ended is kept, by kind; where no number is set, for ever.
 
     Working records, such as requests that were answered, go by themselves: `oversight.retention`.
@@ -348,8 +348,8 @@ class Settings(Part):
     retry: Retry = Retry()
     loops: Loops = Loops()
     breakers: Breakers = Breakers()
-    lessons: Retention = Retention()
-    keep: Keep = Keep()
+    lessons: LessonSettings = LessonSettings()
+    keep: RetentionSettings = RetentionSettings()
     audit: AuditSettings = AuditSettings()
     secrets: Mapping[SecretName, SecretSettings] = {}
 

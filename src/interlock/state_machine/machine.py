@@ -15,7 +15,7 @@ from interlock.state_machine.guards import GUARDS, Attempt, TaskFacts, parts_of
 from interlock.state_machine.table import HELD, TERMINAL, TRANSITIONS, BlockKind, Part, TaskState, Transition
 
 __all__ = [
-    "Allowed", "Refused", "TaskFacts", "Verdict", "check", "diagram", "held_from_after", "machine", "open_to",
+    "Allowed", "NotAllowed", "TaskFacts", "Verdict", "check", "diagram", "held_from_after", "machine", "open_to",
     "targets",
 ]  # fmt: skip
 
@@ -28,14 +28,14 @@ class Allowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class NotAllowed:
     """The change may not be made: why, and where the same actor could move the task now."""
 
     why: str
     allowed: tuple[TaskState, ...]
 
 
-Verdict = Allowed | Refused
+Verdict = Allowed | NotAllowed
 
 
 @cache
@@ -59,7 +59,7 @@ def check(
     attempt = Attempt(facts.status.value, facts, actor, reason, block_kind)
     if _walk(attempt, to):
         return Allowed(_BY_PAIR[facts.status, to])
-    return Refused(attempt.why or "it cannot", open_to(facts, actor, reason=reason, block_kind=block_kind))
+    return NotAllowed(attempt.why or "it cannot", open_to(facts, actor, reason=reason, block_kind=block_kind))
 
 
 def open_to(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from interlock.core.values import SYSTEM, Actor, ActorKind
-from interlock.state_machine.machine import Allowed, Refused, TaskFacts, check, held_from_after, open_to, targets
+from interlock.state_machine.machine import Allowed, NotAllowed, TaskFacts, check, held_from_after, open_to, targets
 from interlock.state_machine.table import TRANSITIONS, BlockKind, TaskState
 
 S = TaskState
@@ -34,7 +34,7 @@ def allowed(facts: TaskFacts, to: TaskState, actor: Actor, kind: BlockKind | Non
 
 def why(facts: TaskFacts, to: TaskState, actor: Actor, reason: str = "because", kind: BlockKind | None = None) -> str:
     verdict = check(facts, to, actor, reason=reason, block_kind=kind)
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, NotAllowed)
     return verdict.why
 
 
@@ -189,7 +189,7 @@ def test_an_author_cannot_pull_its_own_work_back_even_as_coordinator() -> None:
 
 def test_a_refusal_names_where_the_actor_could_move_the_task() -> None:
     verdict = check(replace(READY, status=S.IN_PROGRESS), S.DONE, ASSIGNEE, reason="done")
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, NotAllowed)
     assert verdict.allowed == (S.REVIEW,)
     assert open_to(replace(READY, status=S.IN_PROGRESS), HUMAN) == (S.ASSIGNED, S.REVIEW, S.CANCELED)
 

@@ -44,7 +44,7 @@ _BREAKS = re.compile("[\x85\u2028\u2029\ufeff]")
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A persona that could be made, as the text of its file. `notes` say what was left out, each `file:line: …`."""
+    """A persona from a foreign agent, as the text of its file. `notes` say what was left out, each `file:line: …`."""
 
     persona: Persona
     text: str
