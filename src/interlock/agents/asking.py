@@ -19,7 +19,7 @@ from interlock.tools.execute import CallStatus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
-    """A call that waits for a person, as a row of approvals to be (without what the run itself tells)."""
+    """A question about a call that waits for a person: the columns of an `approvals` row, except those of the run."""
 
     call_id: str | None
     """Our id of the call; None if the question is not about a call."""
@@ -63,7 +63,7 @@ def ask(tx: Tx, claim: Claim, holds: Sequence[Hold], now: datetime) -> None:
 
 
 def park_unless_answered(tx: Tx, claim: Claim, now: datetime) -> bool:
-    """Parks a run that waits for people; False if all of them have answered in the meantime.
+    """Parks a run that waits for people; returns False if all of them have answered in the meantime.
 
     The lane is locked first, as `approvals.answer` does, so that no answer is missed.
     """

@@ -28,7 +28,7 @@ REHEARSAL = "rehearsal/"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How much is shown, and when; `model` is the one of an agent that names none."""
+    """How much background to load, as of when; `model` is used for agents that name none."""
 
     now: datetime
     memories: int = recall.RECALLED
@@ -54,7 +54,7 @@ Rows = list[Any]
 
 
 class Gathering:
-    """The background of one run, as selects that are asked together with others, and then as what they gave."""
+    """Loads the background of a run in two steps: the selects to send with others, then their result."""
 
     def __init__(self, run: Any, wanted: Wanted | None) -> None:
         self._run, self._wanted = run, wanted
@@ -62,7 +62,7 @@ class Gathering:
         self._is_asked = False
 
     def asks(self, agent: Any, task: Any | None, mission: Any | None) -> tuple[Ask, ...]:
-        """The selects; none where nothing of it would be shown: the run has begun, or its prompts are lesser ones."""
+        """The selects; none if no background is shown: the run has begun, or its prompt mode is not `full`."""
         run, wanted = self._run, self._wanted
         if wanted is None or run.kind not in KINDS or run.policy_hash is not None:
             return ()
@@ -105,7 +105,7 @@ class Gathering:
 
 
 def gather(tx: Tx, run: Any, agent: Any, task: Any | None, mission: Any | None, wanted: Wanted) -> Background:
-    """The background of a run, in a round trip of its own."""
+    """The background of a run, loaded in a round trip of its own."""
     gathering = Gathering(run, wanted)
     return gathering.found(tx.gather(gathering.asks(agent, task, mission)))
 
@@ -119,7 +119,7 @@ def _tried(failures: list[str], name: str, work: Callable[[], list[T]]) -> list[
 
 
 def failure(name: str, error: BaseException) -> str:
-    """A source that could not be read, in words."""
+    """A message about a source that could not be read."""
     return one_line(f"{name}: {type(error).__name__}: {error}", limit=300)
 
 

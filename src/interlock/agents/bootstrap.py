@@ -57,7 +57,7 @@ SLOW_LOOKS = 3
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """What was found: the files that are shown, why others are not, and what the folder holds besides."""
+    """The instruction files of a folder: those that are shown, why others are not, and what else is there."""
 
     files: tuple[FileNote, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
@@ -81,7 +81,7 @@ class _Unfit(Exception):
 
 
 class BootstrapFolder:
-    """The folder of a project's files. What has not been touched since is not read again.
+    """The folder of a project's instruction files. Files that have not changed since are not read again.
 
     What lies in `workspaces` is written by agents and never read; `mask` takes out what a model must not see.
     """
@@ -95,7 +95,7 @@ class BootstrapFolder:
         self._looking: asyncio.Future[Bootstrap] | None = None
 
     async def look(self) -> Bootstrap:
-        """What there is now. Files are read off the event loop; runs that begin together share that.
+        """The files as they are now, read off the event loop; runs that begin together share one read.
 
         Whether anything was touched is looked up on the loop, while that takes no time to speak of.
         Never raises for what is in the folder.

@@ -21,7 +21,7 @@ BREAKER = Actor(ActorKind.SYSTEM, "system:breaker")
 
 
 def resumed(brief: Brief, *, unanswered: bool) -> Watch:
-    """The counts of a run as its rows tell them, on top of those of the task's earlier runs.
+    """The progress counts of a run, from its rows and those of the task's earlier runs.
 
     With `unanswered`, the last step is still to be counted.
     """
@@ -35,7 +35,7 @@ def resumed(brief: Brief, *, unanswered: bool) -> Watch:
 
 
 def stop(tx: Tx, run: Any, stuck: Stuck, now: datetime) -> None:
-    """Tells of a run that got nowhere, and blocks its task until a person has looked."""
+    """Records that a run made no progress, and blocks its task until a person has looked at it."""
     where = {"project_id": run.project_id, "mission_id": run.mission_id, "task_id": run.task_id, "run_id": run.id}
     text = scrub(stuck.diagnosis)
     task = tasks.task(tx, run.task_id) if run.task_id else None

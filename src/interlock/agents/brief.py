@@ -25,7 +25,7 @@ MOST_NOTES = 20
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """An earlier message whose run waits for a person, and for what."""
+    """An earlier message whose run waits for a person, and the questions it waits for."""
 
     text: str
     waits_for: tuple[str, ...]
@@ -66,7 +66,7 @@ class Brief(NamedTuple):
 
 @small
 def load(tx: Tx, run: Any, limits: AgentSettings, wanted: Wanted | None = None) -> Brief:
-    """Reads everything around a run that was just claimed, whose row is given; its background where it is wanted."""
+    """Reads everything around a newly claimed run (its row), with its background if `wanted` is given."""
     gathering = Gathering(run, wanted)
     found = run_context.of(
         tx, run, turns=lambda agent: history_length.history_limit(run.kind, agent.descriptor, limits),
@@ -143,7 +143,7 @@ def _expected(task: Any) -> str:
 
 
 def material_of(tx: Tx, task: Any) -> Material:
-    """What a task has handed in, for the agent of another, with its taint."""
+    """The deliverable of a task, for the agent of another task, with its taint."""
     row = tasks.deliverable(tx, task.deliverable_id)
     labels = frozenset(row.labels) if row is not None else frozenset[str]()
     return Material(task.id, task.title, _text(tx, row), labels)

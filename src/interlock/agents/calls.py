@@ -38,7 +38,7 @@ CANCEL_S = 1.0
 
 
 async def propose(session: Session, uses: Sequence[ToolUse]) -> list[Proposal]:
-    """Decides every call of a turn; nothing happens yet.
+    """Decides every call of a turn; executes nothing.
 
     Each is decided as if the calls before it had already added the labels that they can add. Source: row C11.
     """
@@ -53,7 +53,7 @@ async def propose(session: Session, uses: Sequence[ToolUse]) -> list[Proposal]:
 
 
 def context(session: Session, call_id: str, token: str) -> ToolContext:
-    """The context that a tool gets."""
+    """The context that a tool receives."""
     run, runtime = session.claim.run, session.runtime
     return ToolContext(
         run_id=run.id,
@@ -153,7 +153,7 @@ def question(
     files: dict[str, str],
     why: str | None = None,
 ) -> dict[str, Any]:
-    """A row of `approvals` without what the run itself tells."""
+    """The columns of an `approvals` row, except those of the run."""
     now, brief = session.now(), session.brief
     expires_s = decision.expires_s or session.runtime.settings.approval_expires_s
     task, persona = brief.task, session.persona.name
@@ -200,7 +200,7 @@ class Settled:
 
 
 async def settle(session: Session) -> Settled:
-    """Finishes as many open calls as possible: executes those that may run, takes up people's answers.
+    """Finishes as many open calls as possible: executes those that may run, and applies people's answers.
 
     The calls of a turn run concurrently if all are GREEN and none could send out what another reads; otherwise one
     after another, in order. A call whose outcome is unknown is repeated only if its tool is idempotent; else a person

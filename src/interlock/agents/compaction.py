@@ -60,7 +60,7 @@ _EMPTIED = "Your context was full, so this conversation was emptied: only what y
 
 
 class Fill(Enum):
-    """How full a conversation is."""
+    """How full the context window of a conversation is."""
 
     ROOM = auto()
     CROWDED = auto()
@@ -71,7 +71,7 @@ class Fill(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A marker to be set within a run."""
+    """Where a marker is to be set within a run, and its summary."""
 
     kind: str
     cut: Cut
@@ -82,7 +82,7 @@ class Place:
 
 
 def filled(session: Session) -> Fill:
-    """How full the conversation of the next model call is, as estimated. Source: row E14."""
+    """How full the conversation of the next model call is, estimated. Source: row E14."""
     tokens = session.context_tokens()
     if tokens < _room_tokens(session):
         return Fill.ROOM
@@ -100,7 +100,7 @@ def _room_tokens(session: Session) -> int:
 
 
 async def reset(session: Session) -> None:
-    """Lets go of all but the message that woke the run, and says so. Source: row E14."""
+    """Drops everything but the message that woke the run, and says so in the conversation. Source: row E14."""
     rows = await session.runtime.store.read(traces.messages, session.claim.run.id)
     notice = system_words("system", f"{_EMPTIED}{_done(rows)}")
     place = _place(session, markers.EMERGENCY, everything(rows, session.claim.run.seq), notice.text)

@@ -34,7 +34,7 @@ SYSTEM, USER, ASSISTANT, CALL, RETURN = (
 
 
 class Line(NamedTuple):
-    """One row of `run_messages` to be."""
+    """A row of `run_messages` to be written."""
 
     message_type: str
     content: str
@@ -44,14 +44,14 @@ class Line(NamedTuple):
 
 
 def system_line(parts: Sequence[SystemPart], record: Mapping[str, Any] | None = None) -> Line:
-    """The system prompt, so that a later trace and a resumed run see the same one; `record` is only for the trace."""
+    """The system prompt as a row, so that traces and resumed runs see the same prompt; `record` is only for traces."""
     text = "\n\n".join([part.text for part in parts])
     blocks = [{"name": p.name, "text": p.text, "stable": p.stable} for p in parts]
     return Line(SYSTEM, text, blocks, tool_input=record)
 
 
 def lines_of(message: Message, names: dict[str, str] | None = None) -> list[Line]:
-    """The rows of a message: calls and results get rows of their own, the rest of a turn stays together."""
+    """The rows of a message: each call and each result has a row of its own, the rest of a turn is one row."""
     lines: list[Line] = []
     loose: list[Block] = []
     kind = USER if message.role == "user" else ASSISTANT
@@ -89,7 +89,7 @@ def _words(block: Block) -> str:
 
 
 def write(tx: Tx, run_id: str, position: int, lines: Sequence[Line], now: datetime, step_id: str | None = None) -> None:
-    """Appends rows to a run's conversation, from a position on."""
+    """Appends rows to a run's conversation, from `position` on."""
     tx.add_many(
         RunMessage,
         [
@@ -111,7 +111,7 @@ def write(tx: Tx, run_id: str, position: int, lines: Sequence[Line], now: dateti
 
 
 def system_of(rows: Iterable[Any]) -> tuple[SystemPart, ...]:
-    """The system prompt among the rows of a run."""
+    """The system prompt, from the rows of a run."""
     for row in rows:
         if row.message_type == SYSTEM:
             return tuple(SystemPart(p["name"], p["text"], p["stable"]) for p in row.blocks)
@@ -119,7 +119,7 @@ def system_of(rows: Iterable[Any]) -> tuple[SystemPart, ...]:
 
 
 def messages_of(rows: Iterable[Any]) -> list[Message]:
-    """The messages of rows in order; neighbours of one side are one message."""
+    """The messages, from rows in order; adjacent rows of the same role are one message."""
     out: list[tuple[Literal["user", "assistant"], list[Block]]] = []
     for row in rows:
         if row.message_type == SYSTEM:

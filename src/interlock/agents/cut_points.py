@@ -66,7 +66,7 @@ def everything(own: Sequence[Any], seq: int) -> Cut:
 
 
 def fitting(messages: Sequence[Message], room_tokens: int) -> list[Message] | None:
-    """The messages, their long texts shortened as far as it takes to fit; None if they do not fit even so."""
+    """The messages with their long texts shortened until they fit; None if they do not fit even so."""
     out = list(messages)
     for limit in (None, *SHORTENINGS):
         out = out if limit is None else [Message(m.role, tuple(_shortened(b, limit) for b in m.blocks)) for m in out]

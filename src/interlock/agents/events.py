@@ -23,7 +23,7 @@ Wanted = Callable[[Event], bool]
 
 @dataclass(slots=True, eq=False)
 class Listener:
-    """One who listens; events wait for it in order.
+    """A listener with a queue of its own, in order.
 
     It never holds up who tells. Where it does not come for a while, pieces of one text are joined, and where it does
     not come for too long the oldest events are lost: `lost` counts them.
@@ -35,7 +35,7 @@ class Listener:
     _came: asyncio.Event = field(default_factory=asyncio.Event)
 
     def take(self, event: Event) -> None:
-        """Keeps an event for this one, if it is wanted."""
+        """Queues an event, if this listener wants it."""
         if not self.wanted(event):
             return
         if len(self._waiting) >= JOINED_FROM and self._joined(event):
@@ -57,14 +57,14 @@ class Listener:
         return True
 
     def ready(self) -> list[Event]:
-        """What waits, without waiting for more."""
+        """The queued events, without waiting for more."""
         found = list(self._waiting)
         self._waiting.clear()
         self._came.clear()
         return found
 
     async def wait(self) -> None:
-        """Returns when something waits."""
+        """Returns when at least one event is queued."""
         await self._came.wait()
 
     async def __aiter__(self) -> AsyncIterator[Event]:
@@ -75,14 +75,14 @@ class Listener:
 
 
 class Subscriber(Protocol):
-    """What events are given to."""
+    """An object that receives events."""
 
     def take(self, event: Event) -> None:
-        """Hears of an event; it neither waits nor fails."""
+        """Receives an event; neither waits nor fails."""
 
 
 class Events:
-    """Where the parts of a process tell what happens. Telling nobody costs next to nothing."""
+    """Publishes events within this process. Publishing to nobody costs next to nothing."""
 
     def __init__(self) -> None:
         self._listeners: set[Subscriber] = set()
@@ -93,24 +93,24 @@ class Events:
 
     @property
     def has_listeners(self) -> bool:
-        """Whether anybody listens, so that something need be gathered for them."""
+        """Whether anybody listens; if not, publishers need not gather anything."""
         return bool(self._listeners)
 
     def tell(self, event: Event) -> None:
-        """Gives an event to all who want it, at once; it never waits and never fails."""
+        """Publishes an event to all who want it, at once; never waits and never fails."""
         for listener in tuple(self._listeners):
             listener.take(event)
 
     @contextmanager
     def listening(self, wanted: Wanted = lambda _: True) -> Iterator[Listener]:
-        """A listener to what is told as long as the context lasts."""
+        """A listener that receives events until the context ends."""
         listener = Listener(wanted)
         with self.subscribed(listener):
             yield listener
 
     @contextmanager
     def subscribed(self, hearer: Subscriber) -> Iterator[None]:
-        """Gives what is told to `hearer` as long as the context lasts."""
+        """Passes events to `hearer` until the context ends."""
         self._listeners.add(hearer)
         self._audience_changed()
         try:
@@ -120,7 +120,7 @@ class Events:
             self._audience_changed()
 
     def has_others_than(self, hearer: Subscriber) -> bool:
-        """Whether somebody else listens."""
+        """Whether anybody listens besides `hearer`."""
         return bool(self._listeners - {hearer})
 
     def _audience_changed(self) -> None:

@@ -63,7 +63,7 @@ def ask_about_uncertain(
 
 
 def earlier_work(tx: Tx, task: Any) -> tuple[str, ...]:
-    """What the lost agents of a task had done, a line for each call that had, or may have had, an effect."""
+    """What the lost agents of a task did: a line for each call that had, or may have had, an effect."""
     calls = [call for run_id in lost_workers.of_task(tx, task.id) for call in traces.calls(tx, run_id)]
     notable = [call for call in calls if call.status in _TOLD]
     answers = _answers(tx, task) if any(call.status == "unknown" for call in notable) else {}

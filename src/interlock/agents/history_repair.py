@@ -10,7 +10,7 @@ from interlock.llm.messages import Block, Image, Message, Text, ToolResult, Tool
 
 
 def joined(history: Sequence[Message], own: Sequence[Message]) -> tuple[list[Message], int]:
-    """A mended history and a run's own messages as one conversation, and how many messages are of the history alone.
+    """A repaired history and a run's own messages as one conversation, and the number of messages from the history.
 
     What was said last before the run and has no answer is in one message with what the run begins with.
     """
@@ -21,7 +21,7 @@ def joined(history: Sequence[Message], own: Sequence[Message]) -> tuple[list[Mes
 
 
 def mended(messages: Sequence[Message]) -> list[Message]:
-    """A history that a provider accepts, whatever became of its rows.
+    """A history that a provider accepts, whatever its rows contain.
 
     It begins with a user's words, the sides take turns, each call has an id of its own and one result right after it,
     each result has its call, and no message is empty. Source: row E13.
@@ -46,7 +46,7 @@ class _Mending:
         """The last calls without results, in order, each with the id that it came with."""
 
     def said(self, message: Message) -> None:
-        """What a model said; nothing where it had no words and no wish, or nobody had spoken before."""
+        """Adds a message of the model; drops it if it is empty, or if no user message precedes it."""
         blocks = [b for b in message.blocks if not isinstance(b, (ToolResult, Image))]
         if not self.out or not any(isinstance(b, ToolUse) or _has_words(b) for b in blocks):
             return
@@ -60,7 +60,7 @@ class _Mending:
         self._open = wishes
 
     def told(self, message: Message) -> None:
-        """What a model was told: the results of its calls in their order, then the rest."""
+        """Adds a message to the model: the results of its calls in call order, then the rest."""
         given: dict[str, list[ToolResult]] = {}
         for block in message.blocks:
             if isinstance(block, ToolResult):
@@ -72,7 +72,7 @@ class _Mending:
             self._append(Message("user", (*results, *rest)))
 
     def close(self) -> None:
-        """Gives the last calls that have none their results."""
+        """Adds results for the last calls that have none."""
         if self._open:
             self.told(Message("user", ()))
 

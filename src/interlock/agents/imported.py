@@ -21,12 +21,12 @@ _NOTICE = (
 
 
 def is_imported(row: Any) -> bool:
-    """Whether a row of a history was in a file."""
+    """Whether a row of a history comes from an imported file."""
     return getattr(row, "cause_kind", None) == IMPORTED
 
 
 def tamed(row: Any) -> Any:
-    """A row of a history as a model is shown it."""
+    """A row of a history as a model is shown it: an imported one is quoted as data."""
     if not is_imported(row):
         return row
     return row._replace(blocks=[tame for block in row.blocks or () if (tame := _tamed(block)) is not None])
@@ -50,11 +50,11 @@ def _plain(name: str) -> str:
 
 
 def summary_text(marker: Any) -> str:
-    """What is said in place of what came before a file's records; empty if nothing is."""
+    """The summary that stands for what came before a file's records; empty if there is none."""
     return system_words("system", _NOTICE, marker.summary).text if marker.summary else ""
 
 
 def labels(history: Sequence[Any], marker: Any | None) -> frozenset[str]:
-    """The taint of words from a file: anybody may have written them."""
+    """The taint of imported text, which anybody may have written."""
     has_summary = marker is not None and marker.kind == markers.IMPORT and marker.summary
     return frozenset({UNTRUSTED} if has_summary or any(map(is_imported, history)) else ())

@@ -6,7 +6,7 @@ from enum import Enum, auto
 
 
 class Interruption(Enum):
-    """Why the work on a run is cut off from outside."""
+    """Why work on a run is interrupted from outside."""
 
     SHUTDOWN = auto()
     """The process ends; the run goes on at the next start."""
@@ -19,13 +19,13 @@ class Interruption(Enum):
 
     @property
     def is_at_once(self) -> bool:
-        """Whether calls of tools get no moment to end by themselves."""
+        """Whether running tool calls get no time to end by themselves."""
         return self is not Interruption.SHUTDOWN
 
 
 @dataclass(slots=True)
 class Interrupt:
-    """What a worker and a run share. `reason` is set before the run's task is cancelled, to tell it why."""
+    """Shared by a worker and a run. `reason` is set before the run's task is cancelled."""
 
     reason: Interruption | None = None
     has_begun: bool = False
@@ -38,14 +38,14 @@ class Interrupt:
         return self._pausing.is_set()
 
     def pause(self, *, wanted: bool) -> None:
-        """Asks the run to step back after its current step, or no longer asks it."""
+        """Asks the run to be handed back after its current step, or withdraws that."""
         if wanted:
             self._pausing.set()
         else:
             self._pausing.clear()
 
     async def rest(self, seconds: float) -> None:
-        """Returns after some seconds, or as soon as the run is to step back."""
+        """Returns after some seconds, or as soon as the run is to be handed back."""
         try:
             async with asyncio.timeout(seconds):
                 await self._pausing.wait()

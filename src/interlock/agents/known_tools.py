@@ -18,7 +18,7 @@ ASKED_BY = "system:tools"
 
 
 async def barred(runtime: Runtime, project_id: str) -> Mapping[str, str]:
-    """Digests of this process's tools that the project has not let in, each with the question about it.
+    """The digests of this process's tools that the project has not admitted, each with the id of the question about it.
 
     The tools that come with Interlock are known by their release; others are met at the first run of a project in
     this process. Once nothing is barred, asking again costs nothing.
@@ -38,7 +38,7 @@ async def barred(runtime: Runtime, project_id: str) -> Mapping[str, str]:
 
 
 def meet(tx: Tx, project_id: str, defined: Sequence[Definition], now: datetime) -> None:
-    """Writes down the tools that a project has not met; where it knows one of that name, a person is asked."""
+    """Records the tools that a project has not seen yet; asks a person if it knows a different one of that name."""
     known_tools.lock(tx, project_id)
     known = known_tools.of_project(tx, project_id)
     for tool in known_tools.unknown(known, defined):

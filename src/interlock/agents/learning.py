@@ -27,7 +27,7 @@ LEAST_MICROUSD = 50_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookBack:
-    """What the Learner is to look at: the key says so once and for all."""
+    """What a run of the Learner reviews; its key makes sure that it happens once."""
 
     key: str
     scope: Scope
@@ -40,7 +40,7 @@ class LookBack:
 
 
 def post(tx: Tx, learner: Persona, what: LookBack, now: datetime, *, cause: str = "event") -> bool:
-    """Posts the run; False if it was posted before. `cause` is event, schedule or `person:ID`."""
+    """Posts the run; returns False if it was posted before. `cause` is `event`, `schedule` or `person:ID`."""
     parts = {"mission": what.mission_id} if what.mission_id else {"project": what.project_id}
     descriptor = Descriptor(KIND, what.project_id, learner.name, parts)
     agent = squad.ensure_agent(tx, descriptor, learner.to_json(), learner.trust, now)
@@ -55,14 +55,14 @@ def post(tx: Tx, learner: Persona, what: LookBack, now: datetime, *, cause: str 
 
 @dataclass(frozen=True, slots=True)
 class LearnerInput:
-    """What a run of the Learner is shown, and the labels that it takes on with that."""
+    """What a run of the Learner is shown, and the labels that it acquires by that."""
 
     message: Message
     labels: frozenset[str]
 
 
 def input_of(tx: Tx, run: Any) -> LearnerInput | None:
-    """What a run of the Learner is shown; None if its payload has the words itself."""
+    """What a run of the Learner is shown; None if its payload contains the text itself."""
     scope, about = run.payload.get("scope"), run.payload.get("about")
     if scope is None:
         return None
@@ -84,7 +84,7 @@ def _goal(tx: Tx, run: Any) -> dict[str, Any]:
 
 
 def opening(tx: Tx, run: Any) -> Opening | None:
-    """The account that bounds what is spent on learning from one mission; None for a scheduled look at a project.
+    """The account that limits the cost of learning from one mission; None for a scheduled review of a project.
 
     Source: numbers, "Budgets" (a learn run spends from its mission).
     """

@@ -17,7 +17,7 @@ PHASES = {"completed": "end", "failed": "error", "cancelled": "abort"}
 
 
 def began(session: Session) -> None:
-    """A run is worked, for the first time or again, or its model is asked once more: what it was saying is void."""
+    """Publishes that a run starts, continues, or calls its model once more; text streamed by the last call is void."""
     _publish(session.runtime, session.claim, LIFECYCLE, phase="start", session_key=session.claim.run.agent_id)
     if session.claim.run.channel_id is not None:
         _publish(
@@ -26,7 +26,7 @@ def began(session: Session) -> None:
 
 
 class Words:
-    """The words of one model call as they come, told without the values of secrets.
+    """Publishes the streamed text of one model call without the values of secrets.
 
     What may be the beginning of one is kept back until the rest shows what it is.
     """
@@ -37,7 +37,7 @@ class Words:
         self._session, self._kept = session, ""
 
     def said(self, delta: str) -> None:
-        """A piece of the model's words."""
+        """Publishes a piece of the model's text."""
         session = self._session
         if not session.runtime.events.has_listeners or not delta:
             self._kept = ""
@@ -47,32 +47,32 @@ class Words:
             _publish(session.runtime, session.claim, ASSISTANT, delta=text)
 
     def end(self) -> None:
-        """No more words come: what was kept back is told."""
+        """Publishes what was kept back, as no more text comes."""
         text, self._kept = self._kept, ""
         if text:
             _publish(self._session.runtime, self._session.claim, ASSISTANT, delta=text)
 
 
 def compacted(session: Session, tokens_before: int, summary: str) -> None:
-    """What was said earlier has made room for a summary."""
+    """Publishes that a summary replaced the earlier conversation."""
     _publish(session.runtime, session.claim, COMPACTION, tokens_before=tokens_before, summary=summary)
 
 
 def calls(session: Session, call: CallState) -> None:
-    """A tool is at work."""
+    """Publishes the start of a tool call."""
     if session.runtime.events.has_listeners:
         _publish(session.runtime, session.claim, TOOL, name=call.tool, call_id=call.id, args=call.args)
 
 
 def called(session: Session, call: CallState, outcome: Done) -> None:
-    """A tool has come to an end."""
+    """Publishes the end of a tool call."""
     if session.runtime.events.has_listeners:
         result, failed = outcome.content, outcome.is_error
         _publish(session.runtime, session.claim, TOOL, name=call.tool, call_id=call.id, result=result, is_error=failed)
 
 
 def ended(runtime: Runtime, claim: Claim, status: str, stop_reason: str, session: Session | None) -> None:
-    """A run has ended, or is no longer worked here."""
+    """Publishes that a run has ended, or is no longer executed here."""
     if not runtime.events.has_listeners:
         return
     more: dict[str, Any] = {"session_key": claim.run.agent_id, "stop_reason": stop_reason}

@@ -11,7 +11,7 @@ from interlock.tools.execute import CallStatus, Done
 
 
 def closed(tx: Tx, claim: Claim, done: Sequence[Done], limits: Limits, now: datetime) -> bool:
-    """Whether these outcomes, which are on record, were one too many: the task is blocked then, its run cancelled.
+    """Whether these recorded outcomes complete a loop; then the task is blocked and its run cancelled.
 
     Only failures, words in the task's thread and messages to other agents are looked at; nothing is read where there
     are none. Source: row I1.

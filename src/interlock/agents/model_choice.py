@@ -22,7 +22,7 @@ class Candidate(NamedTuple):
 
 
 def named_for(runtime: Runtime, brief: Brief, persona: Persona) -> str | None:
-    """The model for a run by those who may choose, but for the run itself.
+    """The model that is named for a run by anything but the run itself.
 
     That is its mission, its persona, its type of task, the settings. Source: row F7.
     """
@@ -32,7 +32,7 @@ def named_for(runtime: Runtime, brief: Brief, persona: Persona) -> str | None:
 
 
 def stand_ins(runtime: Runtime, brief: Brief, persona: Persona) -> tuple[str | None, ...]:
-    """What is tried in turn where a run's model cannot be used: its persona's fallbacks, or those of the settings.
+    """The models to try in turn if a run's model cannot be used: its persona's fallbacks, or those of the settings.
 
     The one that was named for the run, or the usual one, comes last, for a run that has another one meanwhile.
     """
@@ -40,7 +40,7 @@ def stand_ins(runtime: Runtime, brief: Brief, persona: Persona) -> tuple[str | N
 
 
 def is_stand_in(runtime: Runtime, brief: Brief, persona: Persona, model: str) -> bool:
-    """Whether a model is one that stands in for another, and nobody's own choice for this run."""
+    """Whether a model is a fallback, and not the one named for this run."""
     return model in stand_ins(runtime, brief, persona)[:-1] and model != named_for(runtime, brief, persona)
 
 
@@ -69,14 +69,14 @@ async def candidates(
 
 
 class Amiss(NamedTuple):
-    """A model that a run should have, and what is wrong with it."""
+    """A model that a run should use, and why it cannot be opened."""
 
     model: str
     error: UsageError
 
 
 async def chosen(runtime: Runtime, brief: Brief, persona: Persona) -> tuple[Candidate, Amiss | None]:
-    """The model of a run, or the first stand-in where that one cannot be opened.
+    """The model of a run, or the first fallback if that model cannot be opened.
 
     It is the run's own, which one that was parked or put off keeps, else what was `named_for` it.
     Raises UsageError if nothing can be used.

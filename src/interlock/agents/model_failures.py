@@ -43,7 +43,7 @@ SHRUNK = 0.75
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A run goes on with another model. `unpriced` is the rate it is charged at, in words, where it has no price."""
+    """The switch of a run to another model. `unpriced` describes the rate it is charged at if it has no price."""
 
     of: str
     to: ModelRef
@@ -59,7 +59,7 @@ class Switch:
 
 
 async def again(session: Session, failed: Failed) -> Ending | bool:
-    """Books a failed attempt. True if the run goes on at once, False if it was put off; or how it is to end.
+    """Books a failed attempt. Returns True if the run goes on at once, False if it was put off, or else how it ends.
 
     It goes on after a short wait while that may help, with room made where the prompt was too long, or with the next
     model. Source: rows E14, F7.
@@ -78,7 +78,7 @@ async def again(session: Session, failed: Failed) -> Ending | bool:
 
 
 async def blocked(session: Session, wait_s: float) -> Ending | bool:
-    """The same for a call that is not made, because its provider is left alone for so long."""
+    """The same for a call that is not made, because its provider's circuit is open."""
     provider, reservation = session.ref.provider, session.reservation
     assert reservation is not None
     circuit = session.runtime.circuits.of(provider)
@@ -140,7 +140,7 @@ def _booked_switch(
 
 
 async def keyless(runtime: Runtime, claim: Claim, error: NoKey) -> bool:
-    """Puts a run off that no model could be opened for, and tells people: what this process lacks is not its fault.
+    """Puts off a run for which no model could be opened, and alerts people: another process may have the key.
 
     False if somebody waits for it: that one is told at once.
     """

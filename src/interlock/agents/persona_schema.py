@@ -48,7 +48,7 @@ def _shaped(pattern: str, expected: str) -> Callable[[str], str]:
 
 
 def distinct(values: tuple[str, ...]) -> tuple[str, ...]:
-    """The values, none of which is there twice, whatever its case. Raises ValueError."""
+    """The values, if none occurs twice, ignoring case. Raises ValueError."""
     seen: set[str] = set()
     for value in values:
         if value.casefold() in seen:
@@ -101,13 +101,13 @@ Turns = Annotated[int, Strict(), Field(ge=1, le=200)]
 
 
 class Schema(BaseModel):
-    """The base of what a persona file holds: immutable, and without keys that nobody reads."""
+    """The base of a persona file's parts: immutable; unknown keys are faults."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Budget(Schema):
-    """Dollars that a persona may spend: a day, a run of a task, a run of a chat."""
+    """A persona's budget in dollars: per day, per run of a task, per run of a chat."""
 
     daily_usd: Usd
     run_usd: Usd
@@ -121,7 +121,7 @@ class Budget(Schema):
 
 
 class Limits(Schema):
-    """Model calls that one run may make, of a task and of a chat."""
+    """The most model calls in one run, of a task and of a chat."""
 
     max_turns: Turns = 10
     chat_max_turns: Turns = 5

@@ -61,7 +61,7 @@ _SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)", re.DOTALL)
 
 
 def read(raw: bytes, source: str) -> list[Foreign]:
-    """The agent of a file.
+    """The agent defined by a file.
 
     Raises ConfigError with every fault.
     """

@@ -58,7 +58,7 @@ _PLACE = re.compile(r"(?<!\{)\{([A-Za-z_]\w{0,40})\}(?!\})")
 
 
 def read(raw: bytes, source: str) -> tuple[list[Foreign], list[str]]:
-    """The agents of a file, and the faults of those that cannot be read.
+    """The agents defined by a file, and the faults of those that cannot be read.
 
     Raises ConfigError if the file has none, or is no plain YAML.
     """

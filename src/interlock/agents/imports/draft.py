@@ -54,7 +54,7 @@ class Draft:
 
 
 def drafted(found: Foreign, builtin: Collection[str], known_tools: frozenset[str]) -> Draft | list[str]:
-    """The persona of a foreign agent, or every fault that keeps it from being one."""
+    """The persona for a foreign agent, or every fault that prevents one."""
     faults: list[str] = []
     name = _name(found, builtin, faults)
     soul, prompt = _clean(found, found.soul, faults), _clean(found, found.prompt or "", faults)
@@ -181,7 +181,7 @@ def _model(found: Foreign) -> str | None:
 
 
 def written(data: dict[str, Any], found: Foreign) -> str:
-    """A persona file, with what was left out in comments at its head."""
+    """The text of a persona file, with comments at its head about what was left out."""
     head = [f"# Imported from {_comment(found.source)}. Read it before you raise its trust or give it tools."]
     head += [f"# Left out: {_comment(note.partition(': ')[2])}" for note in dict.fromkeys(found.notes)]
     return "\n".join([*head, *(f"{key}: {_value(value)}" for key, value in data.items())]).rstrip("\n") + "\n"

@@ -14,7 +14,7 @@ MINIMAL = ("file_read", "file_list")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A word of a file with its line."""
+    """A value of a file, with its line."""
 
     word: str
     line: int
@@ -22,7 +22,7 @@ class Named:
 
 @dataclass(slots=True, kw_only=True)
 class Foreign:
-    """One agent of such a file. `notes` are lines of what was left out, each `file:line: …`."""
+    """One agent of a foreign file. `notes` say what was left out, each `file:line: …`."""
 
     source: str
     line: int
@@ -40,5 +40,5 @@ class Foreign:
     notes: list[str] = field(default_factory=list)
 
     def note(self, line: int, text: str) -> None:
-        """Says that something was not carried over."""
+        """Notes that something was not carried over."""
         self.notes.append(f"{self.source}:{line}: {one_line(self.name, limit=60)}: {text}")
