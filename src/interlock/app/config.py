@@ -21,7 +21,7 @@ from interlock.tools.catalogue import BUILTIN
 
 
 def load_policy_of(settings: Settings) -> Policy:
-    """The policy of the settings, as decisions may be made by it.
+    """The policy of the settings, ready for decisions.
 
     Raises ConfigError with all faults: of the file, of rules that ask models which are not named, and if the file
     lies in a workspace, in which agents write.
@@ -44,7 +44,7 @@ def emptiness(path: Path | None, policy: Policy) -> list[lint.Remark]:
 
 
 def refuse_workspace(settings: Settings, *paths: Path | None) -> None:
-    """Sees that no file or folder of configuration, nor what it links to, lies where agents write.
+    """Checks that no configuration file or folder, nor what it links to, is where agents write.
 
     Raises ConfigError.
     """
@@ -73,12 +73,12 @@ def load_policy(
 
 
 def load_all_personas(settings: Settings, tools: Collection[str] = BUILTIN) -> PersonaSet:
-    """The personas of the settings, over so many tools: the built-in ones, and the user's folders over them."""
+    """The personas of the settings, given all tools: the built-in ones, overridden by those of the user's folders."""
     return load_personas(True, settings.personas, known_tools=frozenset(tools))
 
 
 def load_persona_files(path: Path) -> PersonaSet:
-    """The personas of one folder alone, or of the folder that one file is in, with the faults of that file only.
+    """The personas of one folder, or of the folder that contains a file, with the faults of that file only.
 
     Raises ConfigError if it does not exist.
     """
@@ -98,12 +98,12 @@ def builtin_names() -> frozenset[str]:
 
 
 def declared_risks() -> dict[str, str | None]:
-    """What the tools that come with Interlock declare of themselves."""
+    """The risks that the built-in tools declare."""
     return {name: str(BASE[name]) for name in BUILTIN}
 
 
 def surroundings(settings: Settings) -> Surroundings:
-    """What a question to the policy may leave open: the trust of personas, and what tools say of themselves."""
+    """What a question to the policy may omit: the trust of personas, and the definitions of tools."""
     return Surroundings(
         trust_of={name: str(each.trust) for name, each in load_all_personas(settings).personas.items()},
         declared=declared_risks(),
@@ -120,13 +120,13 @@ def load_prices(path: Path | None) -> PriceTable:
 
 
 def shown(path: Path) -> str:
-    """A path as messages name it: relative where it is below the working directory."""
+    """A path for messages: relative if it is below the working directory."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
 def read(path: Path) -> bytes:
-    """A configuration file.
+    """Reads a configuration file.
 
     Raises ConfigError if it cannot be read.
     """

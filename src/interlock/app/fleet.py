@@ -45,13 +45,13 @@ class ToldToStop(Exception):
 
 @contextlib.asynccontextmanager
 async def opened(asked: asyncio.Event, tell: Callable[[str], object], **overrides: Any) -> AsyncIterator[Interlock]:
-    """An open box, as soon as its database can be reached; `tell` is given a line when the waiting begins.
+    """An open `Interlock`, as soon as its database can be reached; `tell` gets a line when waiting begins.
 
     Raises ToldToStop if `asked` is set meanwhile, and what opening a box raises; so if the server can be reached
     and will not have it.
     """
     async with contextlib.AsyncExitStack() as stack:
-        problem_told = None
+        reported = None
         while True:
             try:
                 box = await stack.enter_async_context(Interlock.open(**overrides))
@@ -59,9 +59,9 @@ async def opened(asked: asyncio.Event, tell: Callable[[str], object], **override
             except (Unreachable, CommitUnknown) as error:
                 if error.is_final:
                     raise
-                if str(error) != problem_told:
+                if str(error) != reported:
                     tell(f"{error}; waiting for it")
-                problem_told = str(error)
+                reported = str(error)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(asked.wait(), REACH_S)
                 raise ToldToStop

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Counter:
-    """The desk without the parts that execute: enough to look, answer and cancel."""
+class LocalDesk:
+    """The desk without the parts that execute runs: enough to look, answer and cancel."""
 
     settings: Settings
     clock: Clock
@@ -35,7 +35,7 @@ class Counter:
 
     @property
     def policy(self) -> "Policy":
-        """What calls are decided by, as its file is now; read only where a call is decided again.
+        """The policy as its file is now; read only if a call is decided again.
 
         Raises ConfigError with all faults of the file.
         """
@@ -45,7 +45,7 @@ class Counter:
 
 
 @contextlib.asynccontextmanager
-async def open_desk(settings: Settings, *, surface: str, anew: bool = False) -> AsyncIterator[tuple[Counter, Person]]:
+async def open_desk(settings: Settings, *, surface: str, anew: bool = False) -> AsyncIterator[tuple[LocalDesk, Person]]:
     """The desk over an existing database, or with `anew` over one that is made, and the person at this machine.
 
     Raises InterlockError if the home has no database yet, and what opening a store raises.
@@ -59,7 +59,7 @@ async def open_desk(settings: Settings, *, surface: str, anew: bool = False) -> 
         )
     async with open_store(settings) as store:
         clock = SystemClock()
-        yield Counter(settings, clock, store), await local_person(settings, store, clock, surface)
+        yield LocalDesk(settings, clock, store), await local_person(settings, store, clock, surface)
 
 
 def is_there(settings: Settings) -> bool:
@@ -73,12 +73,12 @@ def database_file(settings: Settings) -> Path:
 
 
 def home_lock(settings: Settings) -> HomeLock:
-    """What the one process holds that executes an embedded database."""
+    """The lock held by the one process that executes the runs of an embedded database."""
     return HomeLock(settings.home, database_file(settings) if settings.is_embedded else None)
 
 
 def what_is_executed(settings: Settings) -> str:
-    """What `home_lock` is of, for people."""
+    """What `home_lock` protects, for messages."""
     home, file = settings.home, database_file(settings)
     elsewhere = settings.is_embedded and file.resolve().parent != home.resolve()
     return f"the home `{home}`" + (f", or its database `{file}` for another home," if elsewhere else "")
@@ -110,7 +110,7 @@ async def open_store(settings: Settings) -> AsyncIterator[Store]:
 
 
 async def telemetry_of(settings: Settings) -> Telemetry:
-    """Sentry where it has a DSN, else who ignores it all; without one nothing of Sentry is loaded.
+    """Sentry if a DSN is set, else telemetry that ignores everything; without a DSN, nothing of Sentry is loaded.
 
     Raises ConfigError for what is no DSN.
     """
@@ -126,7 +126,7 @@ async def telemetry_of(settings: Settings) -> Telemetry:
 
 
 def make_home(home: Path) -> None:
-    """Makes the home, readable by its owner alone and ignored by git.
+    """Creates the home, readable by its owner alone and ignored by git.
 
     Raises InterlockError if that cannot be done.
     """

@@ -19,7 +19,7 @@ OURS = "interlock"
 
 @contextlib.contextmanager
 def discreet(by_value: Callable[[str], str]) -> Iterator[None]:
-    """Masks records as they are made, with the texts of their exceptions, whoever handles them."""
+    """Masks every log record when it is created, exception texts included, whichever handler gets it."""
     before, is_open = logging.getLogRecordFactory(), True
 
     def made(*args: Any, **kwargs: Any) -> logging.LogRecord:

@@ -28,7 +28,7 @@ from interlock.store.postgres import CommitUnknown
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """From which revision to which a database was brought; None if there was nothing."""
+    """The revisions of a database before and after an upgrade; None if there was no database."""
 
     found: str | None
     now: str
@@ -36,7 +36,7 @@ class Upgraded:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was put in the database's place, what is uncertain, and where that which was there before is kept."""
+    """What a restore put in place, which effects are uncertain, and where the previous content is kept."""
 
     manifest: Manifest
     uncertain: Uncertain
@@ -44,7 +44,7 @@ class Restored:
 
 
 async def revisions(settings: Settings) -> Upgraded:
-    """At which revision a database is, and which this version would bring it to. Nothing is changed.
+    """The revision of a database, and the one to which this version would upgrade it. Changes nothing.
 
     Raises StoreError.
     """
@@ -55,7 +55,7 @@ async def revisions(settings: Settings) -> Upgraded:
 
 
 async def upgrade(settings: Settings) -> Upgraded:
-    """Brings a database to this version's revision, or makes it; what executes may go on meanwhile.
+    """Upgrades a database to this version's revision, or creates it; executing processes may go on meanwhile.
 
     Raises StoreError, and InterlockError if the home cannot be made.
     """
@@ -67,7 +67,7 @@ async def upgrade(settings: Settings) -> Upgraded:
 
 
 async def back_up(settings: Settings, path: Path, clock: Clock | None = None) -> Manifest:
-    """Writes one snapshot of the whole state to a file, while everything goes on. Source: row L5.
+    """Writes a snapshot of the whole state to a file, without stopping anything. Source: row L5.
 
     Raises UsageError, Refused for who is no admin here, StoreError, and InterlockError if the disk is full.
     """
@@ -80,7 +80,7 @@ async def back_up(settings: Settings, path: Path, clock: Clock | None = None) ->
 async def begin_anew(
     settings: Settings, path: Path, *, force: bool, paused: bool, keep: bool, clock: Clock | None = None
 ) -> Restored:
-    """Puts a backup in the place of all that is in the database; what was there is kept as a backup of its own.
+    """Replaces the database's content by a backup; the previous content is kept as a backup of its own.
 
     `force` shuts out workers that are at work on PostgreSQL; with `paused` nothing starts until `resume`.
     Source: row L5.

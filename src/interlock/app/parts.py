@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a home works with, before its database is open."""
+    """The parts of a home that do not need its database."""
 
     policy: Policy
     personas: PersonaSet
@@ -41,7 +41,7 @@ class Parts:
     toolbox: Toolbox
 
     def runtime(self, settings: Settings, clock: Clock, store: Store) -> Runtime:
-        """Everything together, over an open store; the caller closes `models`."""
+        """The runtime of these parts over an open store; the caller closes `models`."""
         vault = Vault.of(settings)
         return Runtime(
             settings=settings,
@@ -64,7 +64,7 @@ class Parts:
 
 
 def load_parts(settings: Settings, tools: Iterable[Tool | Callable[..., object]] = ()) -> Parts:
-    """Loads what the settings name. A persona with faults is refused and the others are there; see `personas.faults`.
+    """Loads the parts named by the settings. Personas with faults are left out; see `personas.faults`.
 
     Raises ConfigError with all faults of the policy and the prices, or if no persona is left; UsageError for tools.
     """
@@ -85,7 +85,7 @@ def load_parts(settings: Settings, tools: Iterable[Tool | Callable[..., object]]
 
 
 def voter_faults(settings: Settings) -> list[str]:
-    """Names among the models that vote which are no model's. Source: row C8."""
+    """Faults in the names of the models that vote. Source: row C8."""
     faults = []
     for name in settings.consensus.models:
         try:
@@ -96,17 +96,17 @@ def voter_faults(settings: Settings) -> list[str]:
 
 
 def builtin_toolbox() -> Toolbox:
-    """The tools that come with Interlock."""
+    """The built-in tools."""
     return Toolbox(builtin_tools())
 
 
 def load_instructions(settings: Settings) -> Bootstrap:
-    """The files by which people instruct all agents, as prompts show them, and why others are not shown."""
+    """The instruction files for all agents as prompts show them, and why others are not shown."""
     return PromptSources(settings, Vault.of(settings)).folder.look_now()
 
 
 def providers_of(settings: Settings) -> dict[str, ProviderSettings]:
-    """How to reach each provider that has anything set."""
+    """The settings of each provider that has any."""
     return {
         name: ProviderSettings(
             settings.key(name),

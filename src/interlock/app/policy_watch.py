@@ -53,7 +53,7 @@ class PolicyWatch:
         self._complaint = Complaint(_log)
 
     async def run(self) -> None:
-        """Looks again and again; what fails is tried at the next look."""
+        """Checks the file at intervals until cancelled; what fails is tried again at the next check."""
         if self._settings.policy is None and self._appears_at is None:
             return
         while True:
@@ -65,7 +65,7 @@ class PolicyWatch:
             await asyncio.sleep(LOOK_S)
 
     async def look(self) -> None:
-        """One look at the file, and what is not on record yet of this or an earlier one."""
+        """Checks the file once, and records changes that could not be recorded earlier."""
         if self._settings.policy is None and await asyncio.to_thread(self._has_appeared):
             self._settings = self._settings.model_copy(update={"policy": self._appears_at})
         path = self._settings.policy

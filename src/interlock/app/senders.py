@@ -17,10 +17,10 @@ def senders(runtime: Runtime) -> list[Sender]:
 
 
 def deliverer(runtime: Runtime, outlets: list[Sender]) -> Deliverer:
-    """Who delivers by these senders, and closes them at its end."""
+    """The deliverer over these senders, which closes them at its end."""
     return Deliverer(runtime, outlets, lambda name: leadership(runtime, name), draw=drawing.draw)
 
 
 def leadership(runtime: Runtime, name: str) -> Leadership:
-    """This process's claim to a duty that one process at a time has."""
+    """This process's candidacy for a duty that one process at a time holds."""
     return Leadership(runtime.store, runtime.clock, name, takeover_s=runtime.settings.times.leader_takeover_s)

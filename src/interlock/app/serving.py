@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What is being served. `task` ends early only where the door broke, and raises what broke it."""
+    """What is being served. `task` ends early only if the HTTP server fails, with the server's error."""
 
     notices: tuple[str, ...]
     """Lines for the operator: which chats, and where the door is."""
@@ -30,7 +30,7 @@ class Served:
 
 @contextlib.asynccontextmanager
 async def served(box: Interlock, host: str, port: int, *, always: bool) -> AsyncIterator[Served]:
-    """The chats of an open box, its outbox and its HTTP door, as long as the context lasts.
+    """Serves the chats of an open `Interlock`, its outbox and its HTTP interface until the context ends.
 
     The door is opened where a chat needs it, or a program has a token, else where it is wanted `always`. Where the box
     does not execute, what is in the outbox is delivered all the same.
@@ -81,7 +81,7 @@ async def _door(
 
 @contextlib.asynccontextmanager
 async def delivering(box: Interlock) -> AsyncIterator[None]:
-    """Delivers what is in the outbox beside a box that does not execute."""
+    """Delivers the outbox for an `Interlock` that does not execute."""
     task = asyncio.create_task(deliverer(box.runtime, box.outlets).run(), name="deliverer")
     try:
         yield

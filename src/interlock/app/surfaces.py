@@ -27,24 +27,24 @@ _log = logging.getLogger(__name__)
 
 
 class Surface(Protocol):
-    """What Slack and Telegram have in common."""
+    """The common interface of Slack and Telegram."""
 
     def sender(self) -> Sender:
-        """The way out."""
+        """The sender of messages."""
 
     async def run(self) -> None:
-        """The way in, where it is not a hook, until it is cancelled."""
+        """Receives requests until cancelled, if the service does not call a webhook."""
 
     async def handle(self, body: bytes, headers: Mapping[str, str]) -> Answer:
-        """The way in by a hook."""
+        """Handles a request to the webhook."""
 
     async def close(self) -> None:
-        """Lets go of connections."""
+        """Closes connections."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """One chat service as it is set up here."""
+    """A chat service as it is set up here."""
 
     surface: Surface
     description: str
@@ -61,19 +61,19 @@ def configured(settings: Settings) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Surfaces:
-    """The chats of an open home while they are attended."""
+    """The chats of an open home while they are served."""
 
     chats: tuple[Chat, ...]
 
     @property
     def hooks(self) -> dict[str, Callable[[bytes, Mapping[str, str]], Awaitable[Answer]]]:
-        """What is to be served, by path."""
+        """The webhooks to serve, by path."""
         return {chat.path: chat.surface.handle for chat in self.chats if chat.path is not None}
 
 
 @contextlib.asynccontextmanager
 async def attended(runtime: Runtime) -> AsyncIterator[Surfaces]:
-    """The chats of a home, with their commands worked as long as the context lasts.
+    """Serves the chats of a home, commands included, until the context ends.
 
     Raises ConfigError if a chat is half set up.
     """
@@ -99,7 +99,7 @@ async def attended(runtime: Runtime) -> AsyncIterator[Surfaces]:
 
 
 async def lasting(run: Callable[[], Awaitable[object]], name: str, *, rest_s: float = REST_S) -> None:
-    """Keeps up what receives from a chat: where it breaks off, that is logged, and it begins anew after a rest."""
+    """Keeps a chat's receiver running: if it fails, that is logged, and it starts again after `rest_s` seconds."""
     while True:
         try:
             await run()

@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What tells the time; tests pass `interlock.testing.FakeClock`."""
+    """A source of time; tests pass `interlock.testing.FakeClock`."""
 
     def now(self) -> datetime:
         """The wall clock as an aware UTC datetime; it may jump."""

@@ -4,18 +4,18 @@ import logging
 
 
 class Complaint:
-    """What one loop has to complain of."""
+    """The lasting problem of one loop."""
 
     def __init__(self, log: logging.Logger) -> None:
         self._log, self._said = log, ""
 
     def say(self, words: str, *parts: object) -> None:
-        """Logs a warning, unless it is what was said last."""
+        """Logs a warning, unless the last one had the same text."""
         said = words % parts
         if said != self._said:
             self._log.warning(words, *parts)
         self._said = said
 
     def over(self) -> None:
-        """It works again; should it begin once more, that is news."""
+        """Forgets the problem, so that it is logged when it begins again."""
         self._said = ""

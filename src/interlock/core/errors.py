@@ -29,7 +29,7 @@ class ConfigError(InterlockError):
 
 
 def placed(fault: str) -> dict[str, str | int | None]:
-    """A fault taken apart: `file`, `line` and `problem`; without the first two where it names none."""
+    """A fault split into `file`, `line` and `problem`; `file` and `line` are None if it names none."""
     file, _, rest = fault.partition(":")
     line, _, problem = rest.partition(": ")
     if not line.isdecimal():

@@ -12,7 +12,7 @@ TYPING, DONE = "agent_typing", "agent_done"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that happens now. `payload` is JSON, without secrets; see interfaces, "SSE payloads"."""
+    """Something that happens now. `payload` is JSON without secrets; see interfaces, "SSE payloads"."""
 
     name: str
     payload: Mapping[str, Any]

@@ -13,7 +13,7 @@ Writer = Callable[[Any], str]
 
 
 def writer(*, sort_keys: bool = False, separators: tuple[str, str] = (", ", ": "), ensure_ascii: bool = True) -> Writer:
-    """What writes exactly what `json.dumps` does with these options and `allow_nan=False`.
+    """A function that writes exactly what `json.dumps` does with these options and `allow_nan=False`.
 
     It raises ValueError for NaN and infinities, TypeError for anything that is not JSON, and RecursionError for what
     holds itself.

@@ -1,4 +1,4 @@
-"""YAML as configuration should be: plain data with the line of every value, and a refusal of all that surprises.
+"""Parses YAML strictly: plain data with the line of every value; everything ambiguous is refused.
 
 What a file has to contain is its reader's job; here is only what any file may be made of.
 """

@@ -1,4 +1,4 @@
-"""What the parts of a run tell whoever watches them: the contract, and the watcher that ignores it all.
+"""The interface through which runs report what happens, and an implementation that ignores it all.
 
 What is made of it, and where it is sent, is an integration's job.
 """
@@ -14,21 +14,21 @@ Value: TypeAlias = "str | int | float | bool | Sequence[str] | None"
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that a transaction has brought about; told once it is committed, and never where it is not."""
+    """An effect of a transaction; reported once it is committed, and never if it is not."""
 
     kind: str
     fields: Mapping[str, Any]
 
 
 class Span(Protocol):
-    """Something that takes time and is under way."""
+    """An operation under way, with a duration."""
 
     def tell(self, **fields: Value) -> None:
-        """Adds what is known of it by now."""
+        """Adds attributes."""
 
 
 class Telemetry(Protocol):
-    """Who is told of runs, steps, tool calls and transactions.
+    """Receives runs, steps, tool calls and transactions.
 
     INVARIANT: no method raises, waits for anything outside of this process, or changes what a run does.
     Source: row K1.
@@ -36,32 +36,32 @@ class Telemetry(Protocol):
 
     @property
     def listens(self) -> bool:
-        """False if nothing comes of what is said here, so that nothing need be gathered for it."""
+        """False if all reports are ignored, so that callers need not gather anything for them."""
 
     def run(self, row: Any, /) -> AbstractContextManager[Span]:
-        """The time for which this process works on a claimed run (its row), as part of its mission's trace."""
+        """The time during which this process executes a claimed run (its row), as part of its mission's trace."""
 
     def span(self, kind: str, /, **fields: Value) -> AbstractContextManager[Span]:
-        """A part of what is under way: `step`, `model`, `tool`, `prompt` or `resolve`."""
+        """A part of the current operation: `step`, `model`, `tool`, `prompt` or `resolve`."""
 
     def count(self, kind: str, /, **fields: Value) -> None:
-        """One more of a kind."""
+        """Counts one more of a kind."""
 
     def failed(self, error: BaseException, /) -> None:
-        """An exception that nobody expected."""
+        """Reports an unexpected exception."""
 
     def place(self) -> str | None:
-        """The run under way as a W3C traceparent, for what goes on later or elsewhere; None outside of runs."""
+        """The current run as a W3C traceparent, for work that goes on later or elsewhere; None outside runs."""
 
     def committed(self, facts: Sequence[Fact], seconds: float, /) -> None:
-        """What a transaction has brought about, and how long it took from the wish to the commit."""
+        """Reports a transaction's facts, and its duration from the request to the commit, in seconds."""
 
     def close(self) -> None:
-        """Sends what is left, within a second, and ends; the one method that waits."""
+        """Sends what is left, within a second, and ends; the only method that waits."""
 
 
 class Silent:
-    """Ignores everything."""
+    """Telemetry that ignores everything."""
 
     listens = False
 

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 
 class TimeLimit:
-    """Ends what its task does within it after so many seconds, as `asyncio.timeout` does.
+    """Ends the work inside it after so many seconds, as `asyncio.timeout` does.
 
     The task is cancelled, and the cancellation becomes TimeoutError where it leaves the `with` block. One that comes
     from somewhere else stays a cancellation.

@@ -30,7 +30,7 @@ def usd(amount_microusd: int) -> str:
 
 
 def canonical_json(value: Any) -> str:
-    """The one spelling of a JSON value: sorted keys, no spaces, no NaN.
+    """A JSON value in canonical form: sorted keys, no spaces, no NaN.
 
     Raises ValueError for NaN and infinities, TypeError for anything that is not JSON.
     """
@@ -56,7 +56,7 @@ class ActorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who acts, as told by authentication or by the run, never by an argument of the caller.
+    """Who acts, as established by authentication or by the run, never by an argument of the caller.
 
     INVARIANT: only surfaces that authenticated a person build one of kind HUMAN.
     """

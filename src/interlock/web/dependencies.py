@@ -23,20 +23,20 @@ LONGEST_PARAMETER = 80
 
 @dataclass(frozen=True, slots=True)
 class Premises:
-    """The open parts behind the interface."""
+    """The open parts behind the HTTP interface."""
 
     live: Live
     answers: Answers
     gate: Gate
 
     async def close(self) -> None:
-        """Ends what clients read and wait for."""
+        """Ends streams and waits of clients."""
         await self.live.close()
         await self.answers.close()
 
 
 def premises(request: Request) -> Premises:
-    """Those of the application that is called."""
+    """The parts of the application that is called."""
     found = request.app.state.premises
     assert isinstance(found, Premises)
     return found
@@ -46,13 +46,13 @@ Here = Annotated[Premises, Depends(premises)]
 
 
 def token_of(request: Request) -> str | None:
-    """The bearer token that is shown."""
+    """The bearer token of a request."""
     kind, _, token = request.headers.get("authorization", "").partition(" ")
     return token.strip() if kind.lower() == "bearer" and token.strip() else None
 
 
 async def caller(request: Request, here: Here) -> Caller:
-    """Who is calling.
+    """The authenticated caller of a request.
 
     Raises NotKnown, TooMany.
     """
@@ -64,7 +64,7 @@ Who = Annotated[Caller, Depends(caller)]
 
 
 async def only_known(request: Request, _: Who) -> None:
-    """Lets pass a request whose parameters are all ones that its path has.
+    """Refuses a request with parameters that its path does not have.
 
     One that is left unread would show more than was asked for.
 
@@ -87,7 +87,7 @@ def _hint(name: str, known: Sequence[str]) -> str:
 
 
 async def project_of(here: Premises, who: Caller, wanted: str | None) -> str | None:
-    """The project that is meant: the token's where it has one. None: the usual one, or all.
+    """The project of a request: the token's, if it is restricted to one. None means the default one, or all.
 
     Raises Refused for another than the token's, NotFound for one that is not there, UsageError.
     """
@@ -112,6 +112,6 @@ def require_within(who: Caller, project: object, kind: str, ident: str) -> None:
 
 
 def require_all(who: Caller) -> None:
-    """Lets tokens pass that are good for all projects. Raises Refused."""
+    """Refuses tokens that are restricted to a project. Raises Refused."""
     if who.project is not None:
         raise Refused(f"the token is good for the project `{who.project}` only, and this concerns them all")

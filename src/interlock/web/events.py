@@ -18,7 +18,7 @@ FORGOTTEN = sse.frame(sse.LAGGED, {"detail": "what came right after that id is n
 
 
 class EventStream(Response):
-    """Frames as they come, until they end or the client is gone; then `gone` is called."""
+    """A response that sends frames until they end or the client disconnects; then calls `gone`."""
 
     media_type = "text/event-stream"
 

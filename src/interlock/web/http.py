@@ -36,7 +36,7 @@ STOP_S = 2.0
 
 
 class Answered(Protocol):
-    """What a hook says to who called it."""
+    """The answer of a webhook."""
 
     @property
     def status(self) -> int:

@@ -14,6 +14,6 @@ Most = Annotated[int, Query(ge=1, le=MOST)]
 
 
 def page(response: Response, rows: list[View], most: int, *, newest_last: bool = False) -> list[View]:
-    """The rows that were asked for; one more than those was read, to say whether there are more."""
+    """The requested rows; one more than those was read, to know whether there are more."""
     response.headers[HEADER] = str(len(rows) > most).lower()
     return rows[-most:] if newest_last else rows[:most]

@@ -38,7 +38,7 @@ def status_of(error: InterlockError) -> int:
 
 
 def tell_problems(app: FastAPI) -> None:
-    """Has an application answer errors so."""
+    """Makes an application answer errors as problem+json."""
     app.add_exception_handler(InterlockError, _of_ours)
     app.add_exception_handler(RequestValidationError, _of_validation)
     app.add_exception_handler(HTTPException, _of_http)

@@ -29,7 +29,7 @@ from interlock.store.tx import Tx, small
 from interlock.store.writer import Work
 from interlock.worker import capabilities
 from interlock.worker.fairness import Pace
-from interlock.worker.watchkeeping import Hands, Watchkeeper
+from interlock.worker.watchkeeping import Watchkeeper, WorkerCallbacks
 
 IDLE_POLL_S = 1.0
 """How often to look for delayed runs when nothing else happens, in seconds."""
@@ -151,7 +151,7 @@ class Worker:
         if not self._is_registered:
             await self._register(self.id)
             self._is_registered = True
-        keeper = Watchkeeper(runtime, self.id, Hands(self._lost, self._silent, lambda: self._runs))
+        keeper = Watchkeeper(runtime, self.id, WorkerCallbacks(self._lost, self._silent, lambda: self._runs))
         await keeper.take_back_from_the_dead(at_start=True)
         await keeper.end_orphans()
         live = await runtime.store.read(leases.running_runs)

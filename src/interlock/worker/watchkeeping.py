@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Hands:
+class WorkerCallbacks:
     """Callbacks into the worker that the watchkeeper serves."""
 
     lost: Callable[[], Awaitable[str]]
@@ -43,8 +43,8 @@ class Watchkeeper:
     child processes that it left behind are ended. A run leased to this worker that it is not executing is put back.
     """
 
-    def __init__(self, runtime: Runtime, worker_id: str, hands: Hands) -> None:
-        self.runtime, self.worker_id, self.hands = runtime, worker_id, hands
+    def __init__(self, runtime: Runtime, worker_id: str, callbacks: WorkerCallbacks) -> None:
+        self.runtime, self.worker_id, self.callbacks = runtime, worker_id, callbacks
         self._beaten_at = runtime.clock.monotonic()
         self._missing: frozenset[tuple[str, int]] = frozenset()
         self._complaints = {duty: Complaint(_log) for duty in self._duties}
@@ -80,14 +80,14 @@ class Watchkeeper:
         while True:
             await asyncio.sleep(min(GUARD_S, self.runtime.settings.times.reassign_s / 20))
             if self.is_silent:
-                self.hands.silent()
+                self.callbacks.silent()
 
     async def _beat(self) -> None:
         began = self.runtime.clock.monotonic()
         if began - self._beaten_at < self.runtime.settings.times.heartbeat_s:
             return
         if not await self.runtime.store.write(leases.beat, self.worker_id, self.runtime.clock.now()):
-            self.worker_id = await self.hands.lost()
+            self.worker_id = await self.callbacks.lost()
         self._beaten_at = began
 
     async def take_back_from_the_dead(self, *, at_start: bool = False) -> list[str]:
@@ -111,7 +111,7 @@ class Watchkeeper:
         This happens after a claim whose commit was never acknowledged. Returns the ids of the runs.
         """
         rows = await self.runtime.store.read(leases.held, self.worker_id)
-        mine = set(self.hands.in_hand())
+        mine = set(self.callbacks.in_hand())
         missing = {(row.id, row.fence): row for row in rows if row.id not in mine}
         lost = [row for key, row in missing.items() if key in self._missing]
         self._missing = frozenset(missing)

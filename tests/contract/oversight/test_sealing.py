@@ -16,7 +16,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from interlock.app.local import Counter
+from interlock.app.local import LocalDesk
 from interlock.core.errors import UsageError
 from interlock.core.values import SYSTEM
 from interlock.desk import audit as desk
@@ -39,21 +39,21 @@ BOSS = Person(id="per_boss", name="Boss", role="admin", surface="cli")
 
 
 @pytest.fixture
-def context(store: Store, tmp_path: Path) -> Counter:
+def context(store: Store, tmp_path: Path) -> LocalDesk:
     return made(store, tmp_path)
 
 
-def clock_of(context: Counter) -> FakeClock:
+def clock_of(context: LocalDesk) -> FakeClock:
     assert isinstance(context.clock, FakeClock)
     return context.clock
 
 
-def made(store: Store, home: Path, **audit_settings: Any) -> Counter:
+def made(store: Store, home: Path, **audit_settings: Any) -> LocalDesk:
     given = {"key": KEY, **audit_settings}
     settings = load_settings(
         home, {}, {"home": home, "database_url": store.url, "project": PROJECT, "audit": given}
     )  # fmt: skip
-    return Counter(settings, FakeClock(T0 + timedelta(hours=1)), store)
+    return LocalDesk(settings, FakeClock(T0 + timedelta(hours=1)), store)
 
 
 def noted(tx: Tx, count: int, action: str = "X", now: datetime = T0) -> None:
@@ -61,7 +61,7 @@ def noted(tx: Tx, count: int, action: str = "X", now: datetime = T0) -> None:
         audit.note(tx, action, SYSTEM, now, project_id=PROJECT, subject=f"s{number}", n=number, of={"b": 1.5, "a": "ä"})
 
 
-async def filled(context: Counter, *counts: int) -> list[int]:
+async def filled(context: LocalDesk, *counts: int) -> list[int]:
     """Sealed batches of so many activities; returns the ids of all."""
     for count in counts:
         await context.store.write(noted, count)
@@ -77,7 +77,7 @@ def sql(url: str, *statements: str) -> None:
             connection.exec_driver_sql(statement)
 
 
-async def tampered(context: Counter, *statements: str) -> None:
+async def tampered(context: LocalDesk, *statements: str) -> None:
     await asyncio.to_thread(sql, context.store.url, *statements)
 
 
@@ -85,7 +85,7 @@ def kinds(report: Report) -> set[str]:
     return {fault.kind for fault in report.faults}
 
 
-async def test_a_log_that_nobody_touched_is_whole_however_often_it_is_sealed(context: Counter) -> None:
+async def test_a_log_that_nobody_touched_is_whole_however_often_it_is_sealed(context: LocalDesk) -> None:
     await filled(context, 3, 1, 4)
     await context.store.write(noted, 2)
     report = await desk.verify(context)
@@ -107,7 +107,7 @@ async def test_a_log_that_nobody_touched_is_whole_however_often_it_is_sealed(con
         ("DELETE FROM activities WHERE id = {row}", "row_removed"),
     ],
 )
-async def test_a_changed_or_removed_row_is_named(context: Counter, statement: str, fault: str) -> None:
+async def test_a_changed_or_removed_row_is_named(context: LocalDesk, statement: str, fault: str) -> None:
     ids = await filled(context, 3, 3)
     await tampered(context, statement.format(row=ids[4]))
     [found] = (await desk.verify(context)).faults
@@ -115,7 +115,7 @@ async def test_a_changed_or_removed_row_is_named(context: Counter, statement: st
     assert str(ids[4]) in found.text
 
 
-async def test_rows_that_were_exchanged_are_both_named(context: Counter) -> None:
+async def test_rows_that_were_exchanged_are_both_named(context: LocalDesk) -> None:
     ids = await filled(context, 4)
     await tampered(
         context,
@@ -126,7 +126,7 @@ async def test_rows_that_were_exchanged_are_both_named(context: Counter) -> None
     assert [fault.row for fault in (await desk.verify(context)).faults] == ids[:2]
 
 
-async def test_a_row_that_was_inserted_where_others_were_sealed_is_named(context: Counter) -> None:
+async def test_a_row_that_was_inserted_where_others_were_sealed_is_named(context: LocalDesk) -> None:
     ids = await filled(context, 3)
     clock_of(context).advance(600)
     await filled(context, 3)
@@ -140,7 +140,7 @@ async def test_a_row_that_was_inserted_where_others_were_sealed_is_named(context
     assert ids[0] > 0
 
 
-async def test_a_row_from_long_before_what_was_sealed_last_is_no_new_one(context: Counter) -> None:
+async def test_a_row_from_long_before_what_was_sealed_last_is_no_new_one(context: LocalDesk) -> None:
     ids = await filled(context, 3)
     await context.store.write(noted, 1, "FORGED", T0 - timedelta(days=1))
     [found] = (await desk.verify(context)).faults
@@ -176,7 +176,7 @@ async def test_a_row_from_long_before_what_was_sealed_last_is_no_new_one(context
     ],
 )
 async def test_a_link_that_was_removed_changed_or_moved_is_named(
-    context: Counter, statements: list[str], told: set[str]
+    context: LocalDesk, statements: list[str], told: set[str]
 ) -> None:
     await filled(context, 3, 3, 3)
     clock_of(context).advance(600)
@@ -186,7 +186,7 @@ async def test_a_link_that_was_removed_changed_or_moved_is_named(
     assert any(fault.link in (2, 3) for fault in report.faults)
 
 
-async def test_history_sealed_anew_with_another_key_is_no_history(context: Counter) -> None:
+async def test_history_sealed_anew_with_another_key_is_no_history(context: LocalDesk) -> None:
     await filled(context, 3, 2)
     await tampered(context, "UPDATE activities SET action = 'Y'", "DELETE FROM audit_seals")
     forger = replace(context, settings=context.settings.model_copy(update={"audit": made(
@@ -332,7 +332,7 @@ async def test_forgotten_activities_leave_a_log_that_verifies_and_tampered_ones_
     )  # fmt: skip
     clock = FakeClock(T0)
     runtime = runtime_over(store, settings, ScriptedModel(), clock=clock)
-    context = Counter(settings, clock, store)
+    context = LocalDesk(settings, clock, store)
     ids = await filled(context, 5, 3)
     await store.write(lambda tx: noted(tx, 2, "KEPT", T0 + timedelta(days=20)))
     await sealing.seal(context)
@@ -381,7 +381,7 @@ async def test_an_export_is_verified_without_the_database(store: Store, tmp_path
     assert ("head_missing", None) in verified(without)
 
 
-async def test_the_log_is_sealed_each_minute_or_as_soon_as_a_thousand_wait(context: Counter) -> None:
+async def test_the_log_is_sealed_each_minute_or_as_soon_as_a_thousand_wait(context: LocalDesk) -> None:
     sealer = sealing.Sealer()
     await context.store.write(noted, 3)
     assert (await sealer.sweep(context)).startswith("3 activities")  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from interlock.app.local import Counter
+from interlock.app.local import LocalDesk
 from interlock.core.values import SYSTEM, Actor, ActorKind
 from interlock.desk import audit as desk
 from interlock.desk import people, personal
@@ -27,7 +27,7 @@ from tests.contract.store.furniture import PROJECT, T0, after
 VICTIM = """
 import asyncio, sys
 from pathlib import Path
-from interlock.app.local import Counter
+from interlock.app.local import LocalDesk
 from interlock.core.clock import SystemClock
 from interlock.core.values import SYSTEM
 from interlock.oversight import sealing
@@ -42,7 +42,7 @@ def noted(tx, now):
 async def main(home, url):
     given = {"home": Path(home), "database_url": url, "audit": {"key": sys.argv[3], "heads_file": home + "/heads"}}
     async with Store(url) as store:
-        place = Counter(load_settings(Path(home), {}, given), SystemClock(), store)
+        place = LocalDesk(load_settings(Path(home), {}, given), SystemClock(), store)
         for _ in range(10_000):
             await store.write(noted, place.clock.now())
             await sealing.seal(place)
@@ -125,7 +125,7 @@ async def test_an_erased_person_is_an_exception_that_a_seal_explains(store: Stor
     assert [fault.row for fault in (await desk.verify(context)).faults] == [row.id for row in before[:2]]
 
 
-def replace_key(context: Counter) -> Any:
+def replace_key(context: LocalDesk) -> Any:
     return context.settings.audit.model_copy(update={"key": None})
 
 

@@ -13,7 +13,7 @@ from interlock.store.engine import Store
 from interlock.store.errors import StoreUnavailable
 from interlock.testing.scripted import ScriptedModel, Stream, calls
 from interlock.tools.registry import tool
-from interlock.worker.watchkeeping import Hands, Watchkeeper
+from interlock.worker.watchkeeping import Watchkeeper, WorkerCallbacks
 from tests.contract.runner.stage import CountingStore, Stage, staged, until
 from tests.contract.runner.workers import working
 
@@ -145,7 +145,7 @@ async def test_process_of_this_machine_is_known_to_be_dead(
 ) -> None:
     stage = await staged(store, tmp_path, ScriptedModel())
     run = await held_by(stage, "other", host=processes.host(), pid=pid, started=started)
-    gone = await Watchkeeper(stage.runtime, "me", Hands(nobody)).take_back_from_the_dead()
+    gone = await Watchkeeper(stage.runtime, "me", WorkerCallbacks(nobody)).take_back_from_the_dead()
     assert (gone, (await stage.run(run)).status) == ((["other"], "created") if taken else ([], "running"))
 
 
@@ -170,7 +170,7 @@ async def test_worker_presumed_dead_continues_under_a_new_name(store: CountingSt
         return fresh
 
     await store.write(leases.register, "first", "here", 1, "1", stage.clock.now())
-    keeper = Watchkeeper(stage.runtime, "first", Hands(lost))
+    keeper = Watchkeeper(stage.runtime, "first", WorkerCallbacks(lost))
     await store.write(leases.take_back, "first", stage.clock.now())
     for _ in range(3):
         stage.clock.advance(31)
@@ -184,7 +184,7 @@ async def test_worker_beats_again_as_soon_as_the_database_takes_it(migrated_url:
         store: Any = opened
         stage = await staged(store, tmp_path, ScriptedModel())
         await store.write(leases.register, "me", "here", 1, "1", stage.clock.now())
-        keeper = Watchkeeper(stage.runtime, "me", Hands(nobody))
+        keeper = Watchkeeper(stage.runtime, "me", WorkerCallbacks(nobody))
         stage.clock.advance(31)
         store.down = True
         await keeper.look()

@@ -19,7 +19,7 @@ from interlock.store import leases, ledger_lines, pruning, queues
 from interlock.store.engine import Store
 from interlock.store.ledger_lines import Which
 from interlock.testing.scripted import ScriptedModel, calls
-from interlock.worker.watchkeeping import Hands, Watchkeeper
+from interlock.worker.watchkeeping import Watchkeeper, WorkerCallbacks
 from tests.contract.runner.stage import WORKER, Stage, staged
 from tests.contract.store.plans import SMALL_INDEXES, Noting, plan, statements, walks
 
@@ -115,7 +115,7 @@ async def test_duties_runs_and_listings_look_through_no_table_that_grows(
         await store.write(leases.register, WORKER, "here", 1, "then", now)
         await busy(stage)
         stage.clock.advance(3_600)
-        keeper = Watchkeeper(stage.runtime, WORKER, Hands(_never))
+        keeper = Watchkeeper(stage.runtime, WORKER, WorkerCallbacks(_never))
         await keeper.look()
         await store.write(leases.retry_now, now)
         for job in standard_jobs(stage.runtime.settings):

@@ -15,7 +15,7 @@ from interlock.store.mailbox import Claim
 from interlock.testing.scripted import ScriptedModel, Stream, calls
 from interlock.tools.registry import ToolContext, tool
 from interlock.worker.loop import TRIES
-from interlock.worker.watchkeeping import Hands, Watchkeeper
+from interlock.worker.watchkeeping import Watchkeeper, WorkerCallbacks
 from tests.contract.runner.stage import CountingStore, Stage, staged, until
 from tests.contract.runner.workers import becomes, working
 
@@ -130,7 +130,7 @@ async def test_run_that_nobody_works_on_is_put_back_at_the_second_look(store: Co
     run, held = await stage.think(), await stage.think(name="held")
     await store.write(leases.register, "me", processes.host(), 1, "1", stage.clock.now())
     claims: list[Claim] = await stage.claim("me")
-    keeper = Watchkeeper(stage.runtime, "me", Hands(nobody, in_hand=lambda: [held]))
+    keeper = Watchkeeper(stage.runtime, "me", WorkerCallbacks(nobody, in_hand=lambda: [held]))
     assert await keeper.put_back_what_is_lost() == []
     assert await keeper.put_back_what_is_lost() == [run]
     assert [(await stage.run(each)).status for each in (run, held)] == ["created", "running"]
