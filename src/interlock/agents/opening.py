@@ -5,7 +5,7 @@ What happens in the run is the runner's job.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
@@ -49,7 +49,7 @@ from interlock.policy.calls import Caller
 from interlock.policy.lesson_rules import REHEARSED, UNTRUSTED, best
 from interlock.policy.risk import Trust
 from interlock.store import ledger
-from interlock.store.ledger import OverBudget
+from interlock.store.ledger import Opening, OverBudget, Spender
 from interlock.store.mailbox import Claim
 from interlock.store.posting import CHILD_END
 from interlock.tools.execute import Gate
@@ -98,22 +98,10 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief, interrupt: Inte
     run = claim.run
     persona = restored(brief.agent.id, brief.agent.persona_json)
     (ref, model), amiss = await model_choice.chosen(runtime, brief, persona)
-    chat = run.kind == "chat"
     barred = await known_tools.barred(runtime, run.project_id)
     tools = _tools(runtime, persona, brief, barred)
-    limits = spending.Limits(
-        run=persona.run_microusd(chat=chat),
-        agent_day=persona.daily_microusd,
-        project_day=microusd(runtime.settings.day_usd(run.project_id)),
-    )
     now = runtime.clock.now()
-    spender, openings = spending.spender_of(
-        run_id=run.id, agent_id=run.agent_id, member_id=brief.member.id, task_id=run.task_id or subagents.task_of(run),
-        mission_id=run.mission_id, project_id=run.project_id, timezone=brief.project.timezone, now=now, limits=limits,
-    )  # fmt: skip
-    if brief.learning is not None:
-        openings = (*openings, brief.learning)
-        spender = replace(spender, accounts=tuple(sorted((*spender.accounts, brief.learning.id))))
+    spender, openings = _spender(runtime, brief, persona, now)
     limit_s, began_s = _limit_s(runtime, run), runtime.clock.monotonic()
     return Session(
         runtime=runtime,
@@ -147,6 +135,24 @@ async def _session(runtime: Runtime, claim: Claim, brief: Brief, interrupt: Inte
         openings=openings,
         amiss=amiss,
     )
+
+
+def _spender(runtime: Runtime, brief: Brief, persona: Persona, now: datetime) -> tuple[Spender, tuple[Opening, ...]]:
+    """The spender of a run, and the accounts to open for it; the Learner's runs spend from one account more."""
+    run = brief.run
+    limits = spending.Limits(
+        run=persona.run_microusd(chat=run.kind == "chat"),
+        agent_day=persona.daily_microusd,
+        project_day=microusd(runtime.settings.day_usd(run.project_id)),
+    )
+    spender, openings = spending.spender_of(
+        run_id=run.id, agent_id=run.agent_id, member_id=brief.member.id, task_id=run.task_id or subagents.task_of(run),
+        mission_id=run.mission_id, project_id=run.project_id, timezone=brief.project.timezone, now=now, limits=limits,
+    )  # fmt: skip
+    if brief.learning is not None:
+        openings = (*openings, brief.learning)
+        spender = replace(spender, accounts=tuple(sorted((*spender.accounts, brief.learning.id))))
+    return spender, openings
 
 
 def _limit_s(runtime: Runtime, run: Any) -> float:

@@ -4,42 +4,26 @@ Expressions are evaluated in `python_texts`.
 """
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from interlock.policy import kinds, paths, python_texts
 from interlock.policy import python_names as t
 from interlock.policy.calls import Raised
 
 TextOf = Callable[[ast.AST | None], str | None]
+_EXPORTS = frozenset("to_csv to_json to_excel to_pickle savefig".split())
+_TAKES_PATHS = _EXPORTS | {"open", "Path", "save", "write_text"}
 
 
 def judge(name: str | None, last: str, node: ast.Call, text_of: TextOf) -> Iterator[Raised]:
     """Findings for the files that a call reads and writes; `last` is the last part of its dotted name."""
     given = [text_of(each) for each in (*node.args, *(keyword.value for keyword in node.keywords))]
     texts = [each for each in given if each is not None]
-    if name in t.PATH_CALLS or last in (
-        "open",
-        "Path",
-        "to_csv",
-        "to_json",
-        "to_excel",
-        "to_pickle",
-        "savefig",
-        "save",
-        "write_text",
-    ):
-        if any(text_of(each) is None and python_texts.decodes(each) for each in node.args[:2]):
-            yield kinds.HIDDEN
-        if name == "os.chdir" and any(paths.is_system(text) for text in texts):
-            yield kinds.OUTSIDE_WORKSPACE
-        for text in texts:
-            if paths.touches_secret(text):
-                yield kinds.READS_SECRETS
-            if "\n" not in text and paths.reads_system(text):
-                yield kinds.OUTSIDE_WORKSPACE
+    if name in t.PATH_CALLS or last in _TAKES_PATHS:
+        yield from _named_paths(name, node, texts, text_of)
     if name in ("os.rename", "os.replace", "shutil.move") and "/dev/null" in texts:
         yield kinds.DESTROYS
-    writes = name in t.WRITING or last in ("to_csv", "to_json", "to_excel", "to_pickle", "savefig")
+    writes = name in t.WRITING or last in _EXPORTS
     targets = texts[:2] if name in t.WRITING else texts[:1]
     if last == "open" and name != "os.open":
         mode = _mode(node, text_of, 0 if isinstance(node.func, ast.Attribute) and name not in t.PATH_CALLS else 1)
@@ -63,6 +47,19 @@ def judge(name: str | None, last: str, node: ast.Call, text_of: TextOf) -> Itera
                 yield kinds.OUTSIDE_WORKSPACE
             if "\n" not in target:
                 yield from paths.written(target)
+
+
+def _named_paths(name: str | None, node: ast.Call, texts: Sequence[str], text_of: TextOf) -> Iterator[Raised]:
+    """Findings for the paths in a call's arguments, whatever the call does with them."""
+    if any(text_of(each) is None and python_texts.decodes(each) for each in node.args[:2]):
+        yield kinds.HIDDEN
+    if name == "os.chdir" and any(paths.is_system(text) for text in texts):
+        yield kinds.OUTSIDE_WORKSPACE
+    for text in texts:
+        if paths.touches_secret(text):
+            yield kinds.READS_SECRETS
+        if "\n" not in text and paths.reads_system(text):
+            yield kinds.OUTSIDE_WORKSPACE
 
 
 def _mode(node: ast.Call, text_of: TextOf, position: int) -> str | None:
