@@ -152,10 +152,11 @@ def test_up_tells_what_a_person_should_know(cli: Cli) -> None:
         assert ended(up, signal.SIGTERM)[0] == 0
 
 
-def test_up_ends_in_a_line_where_its_database_is_taken_away(cli: Cli) -> None:
+@pytest.mark.parametrize("taken", ["interlock.db", "interlock.db-wal"])
+def test_up_ends_in_a_line_where_its_database_or_the_log_of_it_is_taken_away(cli: Cli, taken: str) -> None:
     with cli.running("up", INTERLOCK_MODEL="rehearsal/offline") as up:
         line_with(up, "executing")
-        (cli.folder / ".interlock" / "interlock.db").unlink()
+        (cli.folder / ".interlock" / taken).unlink()
         assert up.wait(60) == 1
         assert up.stderr is not None
         [line] = up.stderr.read().splitlines()

@@ -28,10 +28,10 @@ class StoreClosed(StoreUnavailable):
 
 
 class StoreGone(StoreError):
-    """The database's file was deleted or replaced while it was open; further writes would be lost."""
+    """The database's file or its log was deleted or replaced while it was open; further writes would be lost."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"the database `{path}` was deleted or replaced while it was in use: start again")
+        super().__init__(f"the database file `{path}` was deleted or replaced while it was in use: start again")
 
 
 class StoreTooNew(StoreError):

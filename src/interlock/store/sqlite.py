@@ -62,7 +62,7 @@ class SqliteDriver:
         self.statements = Statements(dialect.dialect(paramstyle="qmark", json_serializer=storable_json))
         self._writer: sqlite3.Connection | None = None
         self._is_relaxed = False
-        self._file: tuple[int, int] | None = None
+        self._opened: dict[Path, tuple[int, int] | None] = {path: None}
         self._commit_s = 0.0
         self._slow_until = 0.0
         self._since_slow = HICCUP
@@ -79,6 +79,7 @@ class SqliteDriver:
             try:
                 if not self._begin(connection, BUSY_S, by="PRAGMA journal_mode=WAL"):
                     raise StoreUnavailable(locked(str(self.path)))
+                connection.execute("PRAGMA schema_version").fetchone()  # a read; it creates the log
                 connection.execute("PRAGMA synchronous=FULL")
                 connection.execute("PRAGMA foreign_keys=ON")
                 connection.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
@@ -95,23 +96,22 @@ class SqliteDriver:
     def open_writer(self) -> None:
         """Connects; called in the writer's thread."""
         self._writer = self._connect(patience_s=0)
-        self._file = self._identity()
+        self._opened = {path: _inode(path) for path in (self.path, self._log_path)}
 
     def check(self) -> None:
-        """Raises StoreGone if the path leads to another file than the one that is open, or to none."""
-        if self._identity() != self._file:
-            raise StoreGone(str(self.path))
+        """Raises StoreGone if the path of the database or of its log leads to another file than is open, or to none.
 
-    def _identity(self) -> tuple[int, int] | None:
-        try:
-            found = self.path.stat()
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
+        SQLite removes the log only once nobody has the database open. If somebody else does, other processes begin a
+        new one, and what one side commits the other neither sees nor keeps.
+        """
+        for path, opened in self._opened.items():
+            if _inode(path) != opened:
+                raise StoreGone(str(path))
 
     def close_writer(self) -> None:
         """Disconnects the writer."""
         if self._writer is not None:
+            self._opened.pop(self._log_path, None)
             self._writer.close()
             self._writer = None
 
@@ -333,6 +333,14 @@ class SqliteDriver:
         if is_relaxed is not self._is_relaxed:
             writer.execute(f"PRAGMA synchronous={'NORMAL' if is_relaxed else 'FULL'}")
             self._is_relaxed = is_relaxed
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _lengthened(log: Path) -> bool:
