@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -120,7 +120,9 @@ async def _subject(runtime: Runtime, claim: Claim, asked: _Asked) -> Subject:
         order = children.Order(
             argv=argv, cwd=workspace.root, run_id=run.id, call_id=run.id, timeout_s=timeout_s, env=env, given=given
         )
-        return await children.run(runtime.settings.home, order, cut_off)
+        ended = await children.run(runtime.settings.home, order, cut_off)
+        mask = runtime.vault.scrub  # before anything is shortened, which might leave half a secret
+        return replace(ended, output=mask(ended.output), errors=mask(ended.errors))
 
     async def cut_off(child: Record) -> None:
         await runtime.store.write(

@@ -18,6 +18,7 @@ from interlock.desk.details import task as details
 from interlock.graph.applying import Waits
 from interlock.graph.coordinator import Coordinator
 from interlock.oversight import checking
+from interlock.oversight.check_evaluation import LONGEST_DETAIL
 from interlock.settings import load_settings
 from interlock.state_machine.table import TaskState
 from interlock.store import approvals, audit, blobs, evidence, leases, mailbox, tasks
@@ -37,6 +38,7 @@ class Checked(Driver):
 
     home: Path
     policy_checks: Mapping[str, Any] = {}
+    settings: Mapping[str, Any] = {}
 
     @property
     def coordinator(self) -> Coordinator:
@@ -46,7 +48,8 @@ class Checked(Driver):
     @property
     def context(self) -> Any:
         """The open parts, over this database."""
-        settings = load_settings(self.home, {}, {"home": self.home / "home", "database_url": self.store.url})
+        given = {"home": self.home / "home", "database_url": self.store.url, **self.settings}
+        settings = load_settings(self.home, {}, given)
         return runtime_over(self.store, settings, ScriptedModel(), clock=self.clock)
 
     @property
@@ -278,6 +281,18 @@ async def test_commands_run_in_a_copy_of_the_workspace_within_bounds(small: Chec
     files = await small.store.read(blobs.manifest, "default")
     assert [file.path for file in files] == ["report.csv"]
     assert not list((small.home / "home" / "workspaces").rglob("report.csv"))
+
+
+async def test_secret_is_masked_before_the_output_of_a_command_is_shortened(small: Checked) -> None:
+    key = "Tr0ub4dor-and-3-horses"
+    small.settings = {"providers": {"anthropic": {"api_key": key}}}
+    speak = f"import sys; print({key!r} + '.' * ({LONGEST_DETAIL} - 8)); sys.exit(1)"
+    await small.demand({"kind": "command", "argv": [sys.executable, "-c", speak]})
+    await small.deliver("work", "hello")
+    await small.check()
+    (row,) = await small.store.read(evidence.results, await small.id_of("work"))
+    assert "....." in row.detail
+    assert "horses" not in row.detail
 
 
 async def test_command_gets_no_variables_of_the_worker_and_is_ended_after_its_time(
