@@ -38,6 +38,8 @@ class Content:
     """A side effect: where to write the result, whether to delete the source."""
     SOUGHT = 262144
     """A search term or pattern."""
+    SERVICE = 524288
+    """A service to be called, such as `lock.unlock`."""
     RUN = 16384
     """A step of a recipe, which a shell would run."""
 
@@ -122,6 +124,17 @@ _FILE_WRITES = frozenset(
 )
 
 
+EDITS = frozenset(
+    "new_text newText old_text oldText new_string newString old_string oldString new_str old_str new_content "
+    "newContent replacement patch diff insert_text".split()
+)
+"""Arguments that change the file named beside them."""
+STORES = frozenset(("redis-cli",))
+"""Programs of key-value stores, whose commands are also given as queries."""
+_PROGRAMS = {"redis": "redis-cli", "valkey": "redis-cli", "keydb": "redis-cli"}
+"""Services whose program has another name."""
+
+
 @lru_cache(maxsize=4096)
 def content_of(key: str) -> int:
     """What an argument of that name may hold, as flags of `Content`."""
@@ -159,6 +172,8 @@ def content_of(key: str) -> int:
         out |= Content.ACT
     if whole in _MAYBE_ACTS:
         out |= Content.MAYBE_ACT
+    if whole == "service":
+        out |= Content.SERVICE
     if side_effects.concerns(key):
         out |= Content.ASIDE
     if is_prose_key(key):
@@ -181,7 +196,8 @@ def program_of(tool: str) -> str:
         for word in words(fold(tool)[:200])
         if word not in _SHELL_TOOLS and word not in ("cli", "tool", "mcp", "run", "call")
     ]
-    return found[0] if len(found) == 1 and (services.knows(found[0]) or found[0] == "git") else ""
+    name = _PROGRAMS.get(found[0], found[0]) if len(found) == 1 else ""
+    return name if services.knows(name) or name == "git" else ""
 
 
 @lru_cache(maxsize=4096)

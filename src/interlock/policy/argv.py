@@ -43,6 +43,8 @@ def findings_in_program(args: Mapping[str, Any], program: str, *, of_shell: bool
         words.append(program)
     if isinstance(given, str):
         given = given.split()
+    elif program and words[0].split()[:1] not in ([program], []):
+        words[0] = f"{program} {words[0]}"
     if words and isinstance(given, (list, tuple)) and given and not any(sign in words[0] for sign in "\n;|&"):
         rest = [each for each in given[:_MOST_WORDS] if isinstance(each, str)]
         found = commands.judge_words([*words[0].split(), *rest])
@@ -68,7 +70,7 @@ def findings_in_list(key: str, texts: Sequence[str]) -> Iterator[Raised]:
         found = commands.judge_words(texts[:_MOST_WORDS])
         yield from (each for each in found if each.rule not in _MAY_MEAN)
         return
-    if key in _OPERATIONS and texts and asks_for_act(texts[0]):
+    if texts and (key in _OPERATIONS or (key in GIVEN and texts[0].isupper())) and asks_for_act(texts[0]):
         yield kinds.ACTS
     line = " ".join(texts[:50])[:_MOST_LETTERS]
     if injections.may_run(line):

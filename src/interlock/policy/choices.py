@@ -61,11 +61,14 @@ def chosen(name: str, description: str, schema: Any, choices: tuple[tuple[str, s
     definition still count, above all its name. Source: row C1.
     """
     fields = schema.get("properties") if isinstance(schema, Mapping) else None
-    if not isinstance(fields, Mapping) or not choices:
-        return None
     words, dropped = parts(name), set(_ALL)
+    if not choices or not (isinstance(fields, Mapping) or (fields is None and _HTTP.issuperset(words))):
+        return None
+    fields = fields or {}
     for key, value in choices:
         offered = frozenset(_offered(fields.get(key)))
+        if value.upper() in _ASKED and not fields:
+            offered = frozenset((value,))
         if value not in offered or not _reads(value):
             return None
         if value.upper() in _ASKED and _HTTP.issuperset(words):
@@ -79,7 +82,7 @@ def chosen(name: str, description: str, schema: Any, choices: tuple[tuple[str, s
         return None
     rest = {field: said for field, said in fields.items() if field not in KEYS}
     said = _WORD.sub(lambda found: "read" if found.group().lower() in dropped else found.group(), description)
-    return Chosen(f"read_{kept}", said, {**schema, "properties": rest})
+    return Chosen(f"read_{kept}", said, {**(schema or {}), "properties": rest})
 
 
 def _without(words: tuple[str, ...], offered: frozenset[str]) -> tuple[str, ...]:

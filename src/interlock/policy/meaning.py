@@ -12,6 +12,7 @@ from interlock.policy import (
     argument_names,
     argv,
     commands,
+    embedded_requests,
     injections,
     kinds,
     languages,
@@ -27,7 +28,7 @@ from interlock.policy.argument_names import Content, ToolKind
 from interlock.policy.builtin import BASE
 from interlock.policy.calls import Call, Raised
 from interlock.policy.folding import fold, is_odd, nested, readings
-from interlock.policy.own_tools import OWN, SETTLED, lists, orders, overrides, texts
+from interlock.policy.own_tools import OWN, SETTLED, lists, orders, overrides, presses, texts
 from interlock.policy.rules import Policy
 
 MOST_SCRIPTS = 50
@@ -97,7 +98,7 @@ def _is_harmless(args: Mapping[str, Any], kind: int) -> bool:
 
 def _is_harmless_text(what: int, text: str) -> bool:
     if what == Content.PROSE:
-        return not injections.may_be_active_content(text)
+        return not (injections.may_be_active_content(text) or embedded_requests.may_hold(text))
     if ":" in text or injections.may_inject(text) or (" " in text and injections.may_run(text)):
         return False
     if what == Content.PATH:
@@ -185,20 +186,11 @@ class _Judgement:
             self.add(argv.findings_in_program(args, self.program, of_shell=bool(self.kind & ToolKind.SHELL)))
         if everything & (Content.METHOD | Content.BODY | Content.HEADERS) and not self.settled:
             self._http(args, everything)
-        if "name" in args and not (self.reads or self.builtin):
-            self._called(args)
+        if not self.builtin:
+            self.add(embedded_requests.findings_in_object(args, reads=self.reads))
 
     def _tells(self) -> bool:
         return argument_names.only_reports(self.tool, self.description)
-
-    def _called(self, args: Mapping[str, Any]) -> None:
-        """Judges a nested tool call in the arguments: a tool's name and its arguments."""
-        name, given = args["name"], [args.get(key) for key in (*argv.GIVEN, "input")]
-        is_call = isinstance(name, str) and any(
-            isinstance(each, Mapping) or (isinstance(each, str) and each[:1] == "{") for each in given
-        )
-        if is_call and (verbs.asks_for_act(name) or verbs.asks_for_deed(name)):
-            self.add((kinds.ACTS,))
 
     def _argument(self, key: str, value: Any, what: int, args: Mapping[str, Any]) -> None:
         if what & Content.PEOPLE and not (self.reads or argument_names.looks_up(self.tool, self.description, key)):
@@ -216,6 +208,8 @@ class _Judgement:
                 self.add(argv.findings_in_list(key, words))
         for text in found:
             self._text(key, text, what, args)
+            if text is not value and not (self.reads or self.builtin) and presses(text):
+                self.add((kinds.BROWSER_ACTS,))
 
     def _text(self, key: str, text: str, what: int, args: Mapping[str, Any]) -> None:
         if not text:
@@ -226,6 +220,7 @@ class _Judgement:
             return
         if not self.settled:
             self._commands(text, what, args)
+            self._request(text, what, args)
         if injections.may_be_active_content(text):
             self.add(injections.findings_in_cell(text))
         if what & Content.URL or (not what & Content.PROSE and ":" in text and _SCHEME.match(text)):
@@ -235,8 +230,9 @@ class _Judgement:
                 self._value(text, what)
         elif what & (Content.SQL | Content.MAYBE_SQL) and not (self.builtin or what & Content.COMMAND):
             self._query(key, text)
-        if not what & Content.PROSE and (what & Content.PATH or text[:1] in "/~.\\" or text[1:2] == ":"):
-            self._path(text, what)
+        edited = bool(what & Content.URL) and not argument_names.EDITS.isdisjoint(args)
+        if not what & Content.PROSE and (what & Content.PATH or edited or text[:1] in "/~.\\" or text[1:2] == ":"):
+            self._path(text, what, args)
         sought = self.reads and what & Content.SOUGHT
         if not (what & _ORDERS or sought or self.builtin) and " " in text and injections.may_run(text):
             self.add(injections.findings_in_script(text, states=not (self.reads or what & Content.MAYBE_SQL)))
@@ -244,6 +240,14 @@ class _Judgement:
             self.add((kinds.ACTS,))
         if what & (Content.ACT | Content.METHOD) and not self.builtin and self._asks(key, text, what):
             self.add((kinds.ACTS,))
+
+    def _request(self, text: str, what: int, args: Mapping[str, Any]) -> None:
+        if self.builtin or not (embedded_requests.may_hold(text) or text[:1] in "PD"):
+            return
+        posted = bool(self.kind & ToolKind.HTTP) or any(argument_names.content_of(key) & Content.URL for key in args)
+        prose = bool(what & Content.PROSE) and not what & (Content.MAYBE_SQL | Content.BODY)
+        found = embedded_requests.findings_in_text(text, self.tool, prose=prose, posted=posted)
+        self.add(each for each in found if not self.reads or "mutation" in text)
 
     def _value(self, text: str, what: int) -> None:
         """Judges a text where neither prose nor commands are expected."""
@@ -264,12 +268,14 @@ class _Judgement:
             return False
         return verbs.asks_for_act(text) or (not what & Content.COMMAND and orders(text))
 
-    def _path(self, text: str, what: int) -> None:
+    def _path(self, text: str, what: int, args: Mapping[str, Any]) -> None:
         text = text.strip()
         if len(text) > paths.LONGEST or "\n" in text:
             return
-        writes = bool(self.kind & ToolKind.WRITES_FILES) and not self.reads
-        self.add(paths.judge(text, writes=writes and bool(what & Content.PATH), closed=False))
+        writes = (
+            bool(self.kind & ToolKind.WRITES_FILES) or not argument_names.EDITS.isdisjoint(args)
+        ) and not self.reads
+        self.add(paths.judge(text, writes=writes and bool(what & (Content.PATH | Content.URL)), closed=False))
 
     def _commands(self, text: str, what: int, args: Mapping[str, Any]) -> None:
         if what & Content.SCRIPT_OF_PAGE or (
@@ -278,14 +284,15 @@ class _Judgement:
             self.add(other_code.judge(text))
         if what & Content.CODE and what & Content.PATH and _PLAIN.fullmatch(text):
             what &= ~Content.CODE
-        if what & (Content.MAYBE_SQL | Content.BODY | Content.SQL) and not self.builtin and verbs.mutates(text):
-            self.add((kinds.ACTS,))
         if what & Content.COMMAND:
             self._command(text)
         elif what & Content.CODE and not self.kind & ToolKind.DATABASE:
             self._code(text, args)
         elif what & (Content.SQL | Content.MAYBE_SQL):
-            self._maybe_sql(text, what)
+            if self.program in argument_names.STORES:
+                self._command(text)
+            else:
+                self._maybe_sql(text, what)
         if what & (Content.COMMAND | Content.CODE) or self.reads or not self.kind & (ToolKind.SHELL | ToolKind.PYTHON):
             return
         if _WORD.fullmatch(text) and self._tells():
@@ -343,6 +350,8 @@ class _Judgement:
     def _address(self, key: str, text: str, what: int) -> None:
         if (" " in text.strip() or _RELATIVE.fullmatch(text)) and not _SCHEME.match(text):
             return
+        if not self.reads and text[:1] == "/" and verbs.asks_for_act(text.rstrip("/").rpartition("/")[2]):
+            self.add((kinds.ACTS,))
         if (self.reads and urls.has_private_scheme(text)) or urls.is_a_name(key, text):
             return
         self.add(urls.judge(text, ours=False))

@@ -10,16 +10,11 @@ from typing import Any
 from interlock.policy import argument_names, git, kinds, paths, sql, urls
 from interlock.policy.argument_names import Content
 from interlock.policy.calls import Raised
+from interlock.policy.embedded_requests import PRESSES
 from interlock.policy.folding import fold
 from interlock.policy.verbs import asks_for_act, asks_for_deed
 
 _READ_METHODS = frozenset("GET HEAD OPTIONS QUERY".split())
-_PRESSES = re.compile(
-    r"\b(?:buy|pay|order|checkout|check out|purchase|send|submit|post|publish|delete|remove|confirm|accept|agree|"
-    r"subscribe|sign up|register|book|reserve|transfer|donate|share|invite|save|apply|unsubscribe|cancel|approve|place|"
-    r"download|install|grant|allow|authori[sz]e|log ?in|sign ?in|log ?out)\b",
-    re.IGNORECASE,
-)
 _PRESSED = re.compile(r"\s*(?:left_|double_|dbl)?(?:click|tap|press)\W(?P<what>.*)", re.IGNORECASE | re.DOTALL)
 _BROWSER_READS = frozenset(
     "open goto navigate visit get read snapshot screenshot scroll back forward reload refresh wait extract "
@@ -48,7 +43,7 @@ def texts(value: Any) -> tuple[str, ...]:
 def presses(text: str) -> bool:
     """Whether a textual browser step clicks something that acts: `click the button "Pay now"`."""
     found = _PRESSED.match(text[:2_000])
-    return found is not None and _PRESSES.search(found["what"]) is not None
+    return found is not None and PRESSES.search(found["what"]) is not None
 
 
 def orders(text: str) -> bool:
@@ -91,7 +86,7 @@ def _browser(args: Mapping[str, Any], is_builtin: bool) -> Iterable[Raised]:
             for key, value in args.items()
             if isinstance(value, str) and not argument_names.content_of(key) & Content.URL
         )
-        pressed = bool(_PRESSES.search(re.sub(r"[_#.\[\]=\"'-]", " ", told)))
+        pressed = bool(PRESSES.search(re.sub(r"[_#.\[\]=\"'-]", " ", told)))
         sends = args.get("submit") is True or "enter" in told.lower() or "\n" in str(args.get("text", ""))
         if name in _BROWSER_TOUCHES:
             if pressed or sends:

@@ -104,6 +104,8 @@ _REQUEST = re.compile(r"(get|head|post|put|patch|delete)[\s_-]*/", re.IGNORECASE
 """A name made of the method and the path of a request: `DELETE /berths/{id}`."""
 _ONS = (("on",), ("ons",))
 """What makes `add` a noun: `list_add_ons`."""
+_REQUESTED = (("batch",), ("bulk",), ("request",), ("requests",), ("api",), ("call",), ("http",), ("rest",))
+"""What makes `graph` the name of a service, not a reading verb."""
 _CALCULATORS = frozenset("calculator calc math maths arithmetic".split())
 _LONGEST = 256
 _OBJECTS = (
@@ -197,6 +199,8 @@ def _is_act(words: Sequence[str], at: int) -> bool:
         return words[at : at + 2] in o.COMPOUNDS
     if words[at] == "show":
         return words[at : at + 2] in o.COMPOUNDS
+    if words[at] == "graph":
+        return words[at + 1 : at + 2] in _REQUESTED
     if words[at] in ("group", "groups"):
         return at > 0 and words[at - 1 : at + 1] in o.COMPOUNDS
     return words[at] == "return" and not o.RETURNED.isdisjoint(words[at + 1 :])

@@ -42,9 +42,12 @@ _ASKS = frozenset(
 _ACT_KEYS = frozenset(
     "action actions operation operations op verb act intent event_type operationtype command commands cmd task "
     "actiontype browseraction browseractions subcommand actionname operationname apiname tool toolname function "
-    "functionname".split()
+    "functionname operationid api call endpointname toolslug actionslug methodname rpcmethod procedure procedurename "
+    "soapaction".split()
 )
-_WEAK_KEYS = frozenset("intent task tool toolname function functionname apiname actionname".split())
+_WEAK_KEYS = frozenset("intent task tool toolname function functionname apiname actionname api call toolslug".split())
+_AFTER_OBJECT = frozenset("update upload upsert reset set put patch import".split())
+"""Changing verbs that may follow their object in the name of an operation: `mediaUpload`, `row_update`."""
 _CHANGED = frozenset(
     "update change set patch put store import move copy mark label tag link complete close apply fork join leave like "
     "comment rate vote sync schedule setup confirm reset drop post upload push start stop run trigger request "
@@ -95,7 +98,10 @@ def asks_for_act(text: str) -> bool:
     if len(plain) > 60 or plain.count(" ") > 3:
         return False
     for each in dict.fromkeys((plain, plain.lower())):
+        last = words(re.split(r"[./:]", each)[-1])
         if read_name(each).says is Says.ACTS or (words(each)[:1] or ("",))[0] in _ASKS:
+            return True
+        if len(last) > 1 and last[0] in _ASKS:
             return True
     return False
 
@@ -111,11 +117,17 @@ def is_grave_act(text: str) -> bool:
 @lru_cache(maxsize=4096)
 def asks_for_change(text: str) -> bool:
     """Whether the value of an argument such as `operation` is a verb for any change: `update`, `PUT`."""
-    plain = _pulled_together(fold(text)).lower()
-    found = words(plain[:60])
-    if not 0 < len(found) < 4 or len(plain) > 60:
+    plain = _pulled_together(fold(text))
+    if len(plain) > 60:
         return False
-    return found[0] in _CHANGED or read_name(plain).says is Says.ACTS
+    for found in dict.fromkeys((words(plain.lower()), words(plain))):
+        if 0 < len(found) < 4 and (found[0] in _CHANGED or _ends_with_change(found)):
+            return True
+    return len(words(plain.lower())) < 4 and read_name(plain.lower()).says is Says.ACTS
+
+
+def _ends_with_change(found: tuple[str, ...]) -> bool:
+    return len(found) == 2 and found[1] in _AFTER_OBJECT and found[0] not in READS | {"last", "latest", "on", "next"}
 
 
 @lru_cache(maxsize=4096)
