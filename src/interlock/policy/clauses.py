@@ -32,6 +32,19 @@ _ENDED = frozenset("true boolean bool ok status result response message".split()
 _ENDING = frozenset("success successful successfully succeeded succeeds failure fails failed".split())
 _KEYS = frozenset("id ids identifier key number reference new newly".split())
 _MADE = frozenset("new newly created resulting".split())
+_CUT_SHORT = frozenset("truncated cut trimmed".split())
+_SHOWN = frozenset("value values output outputs result results response responses text content contents lines".split())
+"""Nouns for output, which a tool that returns it may truncate."""
+_OUTPUT = frozenset("output outputs result results response responses".split())
+_LEFT_OUT = frozenset("removed deleted discarded dropped erased".split())
+_CONTAINS = frozenset("include includes contain contains are is have has can may".split())
+_PEOPLE = frozenset("owners users admins administrators members people".split())
+_ENTITLED = frozenset("authorized authorised entitled".split())
+_INPUTS = frozenset(
+    "filter filters query queries value values parameter parameters argument arguments input inputs type types format "
+    "formats order orders ordering ascending descending url urls scheme schemes".split()
+)
+"""Nouns for input, which a reading tool may reject."""
 _EACH = frozenset("the a an each every any".split())
 
 
@@ -68,6 +81,11 @@ def _kept(item: re.Match[str]) -> str:
     verb = word if word in ACTS else THIRDS.get(word) or GERUNDS.get(word)
     what = None if verb is None else ACTS.get(verb) or MAY_ACT[verb]
     return item.group() if what in v.GRAVE else ""
+
+
+def is_adverb(token: str) -> bool:
+    """Whether a word is an adverb by its ending: `safely`, not `reply`."""
+    return token.endswith("ly") and token not in ACTS and token not in MAY_ACT
 
 
 def is_heading(tokens: Sequence[str]) -> bool:
@@ -113,6 +131,42 @@ def is_of_the_tool(tokens: Sequence[str], at: int) -> bool:
     )  # fmt: skip
 
 
+def is_of_what_is_shown(tokens: Sequence[str], at: int) -> bool:
+    """Whether a passive is about input or output: `filters are rejected`, `tags are removed from the output`."""
+    word, before = tokens[at], tokens[max(0, at - 4) : at]
+    if word in _ENTITLED:
+        return tokens[at + 1 : at + 2] == ["to"]
+    if word == "rejected":
+        return not _INPUTS.isdisjoint(before)
+    if word in _CUT_SHORT and not _SHOWN.isdisjoint(tokens[:at]):
+        return True
+    follows = tokens[at + 1 : at + 5]
+    return word in _LEFT_OUT and follows[:1] == ["from"] and not _OUTPUT.isdisjoint(follows)
+
+
+def is_about_output(tokens: Sequence[str]) -> bool:
+    """Whether a sentence is about what is returned: `Response includes …`, `Results are …`."""
+    return len(tokens) > 1 and tokens[0] in _OUTPUT and tokens[1] in _CONTAINS
+
+
+def is_about_people(tokens: Sequence[str], lead: int) -> bool:
+    """Whether a sentence says what people may do: `Owners can manage settings`."""
+    return lead > 1 and tokens[0] in _PEOPLE and tokens[lead - 1] in ("can", "may")
+
+
+def begins_with_noun(tokens: Sequence[str], lead: int) -> bool:
+    """Whether a sentence begins with a noun that is also a verb: `Terminal requests are …`, `Orders include …`."""
+    word, follows = tokens[lead], tokens[lead + 1 : lead + 6]
+    if not follows or (lead and tokens[lead - 1] not in ("only", "currently")):
+        return False
+    if THIRDS.get(word) in v.NOUNLIKE:
+        return follows[0] in _CONTAINS
+    if word not in v.NOUNLIKE or follows[0] in v.DETERMINERS:
+        return False
+    at = next((at for at, token in enumerate(follows) if token in _IS), 0)
+    return at > 0 and v.SUBORDINATE.isdisjoint(follows[:at]) and v.DETERMINERS.isdisjoint(follows[:at])
+
+
 def describes_no_reading(tokens: Sequence[str], lead: int) -> bool:
     """Whether a sentence with a reading verb describes the outcome of an act, an input, or a plural noun."""
     word, follows = tokens[lead], [token for token in tokens[lead + 1 : lead + 10] if token not in _EACH]
@@ -144,7 +198,7 @@ def possible_side_effect(tokens: Sequence[str]) -> tuple[str, str] | None:
     modal = next((at for at, token in enumerate(tokens) if token in _MODALS), 0)
     if not modal or _ITSELF.isdisjoint(tokens[:modal]) or not v.SUBORDINATE.isdisjoint(tokens[1:modal]):
         return None
-    at = next((at for at in range(modal + 1, len(tokens)) if not tokens[at].endswith("ly")), len(tokens))
+    at = next((at for at in range(modal + 1, len(tokens)) if not is_adverb(tokens[at])), len(tokens))
     while at < len(tokens):
         verb, follows = THIRDS.get(tokens[at], tokens[at]), tokens[at + 1 : at + 2]
         what = ACTS.get(verb)

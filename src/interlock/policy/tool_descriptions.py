@@ -90,15 +90,7 @@ _LINKS = frozenset("to for that which capable used designed able intended allowi
 _USE = frozenset("use uses utilize utilizes utilise employ employs leverage".split())
 _READ_TOO = frozenset("read view write list execute edit create update".split())
 _PASSIVE = frozenset("sent paid overwritten sold bought withdrawn".split())
-_CUT_SHORT = frozenset("truncated cut trimmed".split())
-_SHOWN = frozenset("value values output outputs result results response responses text content contents lines".split())
-"""Nouns for output, which a tool that returns it may truncate."""
 _SUBJECTS = frozenset("it this tool function call operation request endpoint".split())
-_ENTITLED = frozenset("authorized authorised entitled".split())
-_INPUTS = frozenset(
-    "filter filters query queries value values parameter parameters argument arguments input inputs".split()
-)
-"""Nouns for input, which a reading tool may reject."""
 _BEFORE_ALSO = JOINS | _SUBJECTS | {"will", "can", "would"}
 
 
@@ -170,6 +162,8 @@ def _judge(tokens: Sequence[str], *, first: bool, reading: bool) -> tuple[tuple[
     """The act in a sentence, and whether it leads with reading; `reading`: whether an earlier sentence did."""
     if (risk := clauses.possible_side_effect(tokens)) is not None:
         return risk, False
+    if first and clauses.is_about_output(tokens):
+        return _later(tokens, 1, reads=True), True
     lead = _lead(tokens)
     if lead is None or (not first and clauses.is_heading(tokens)):
         return None, False
@@ -202,7 +196,7 @@ def _lead(tokens: Sequence[str]) -> int | None:
             return at
         if token in _USE and follows and not (follows[0] in v.OPENERS or follows[0] == "identifier"):
             return at
-        if token in v.OPENERS or token in _USE or token in JOINS or token == "identifier" or token.endswith("ly"):
+        if token in v.OPENERS or token in _USE or token in JOINS or token == "identifier" or clauses.is_adverb(token):
             continue
         return at
     return None
@@ -221,7 +215,7 @@ def _start(tokens: Sequence[str]) -> int:
 
 def _is_noun(tokens: Sequence[str], lead: int, *, first: bool) -> bool:
     """Whether the leading word is a noun, or is negated."""
-    if any(token in v.NEGATIONS for token in tokens[:lead]):
+    if any(token in v.NEGATIONS for token in tokens[:lead]) or clauses.begins_with_noun(tokens, lead):
         return True
     before, word, after = tokens[lead - 1] if lead else "", tokens[lead], tokens[lead + 1 : lead + 2]
     if before in ("the", "a", "an", "each") and word not in ACTS:
@@ -252,7 +246,7 @@ def _is_advice(tokens: Sequence[str]) -> bool:
     lead = _lead(tokens)
     if lead is None or not _LETS.isdisjoint(tokens[:lead]):
         return False
-    if "you" in tokens[:lead]:
+    if "you" in tokens[:lead] or clauses.is_about_people(tokens, lead):
         return True
     return (
         "optionally" not in tokens[:lead]
@@ -291,7 +285,8 @@ def _later(tokens: Sequence[str], lead: int, *, reads: bool) -> tuple[str, str] 
         what = ACTS.get(GERUNDS.get(word, "")) if before in ("by", "involves", "involving") else None
         if what is not None and (not reads or (before == "by" and what in v.GRAVE)):
             return what, word
-        if (before in _BE or _goes_on(tokens, at)) and _is_passive(tokens, at):
+        got = before in ("get", "gets") and at == lead + 1
+        if not got and (before in _BE or _goes_on(tokens, at)) and _is_passive(tokens, at):
             past = PASTS.get(word)
             return (THINGS[word] if past is None else ACTS.get(past) or MAY_ACT[past]), word
     return None
@@ -300,7 +295,9 @@ def _later(tokens: Sequence[str], lead: int, *, reads: bool) -> tuple[str, str] 
 def _joined(tokens: Sequence[str], at: int, *, base: bool) -> bool:
     """Whether a word is coordinated with the leading verb, in its form: `reads … and deletes`, `… and will delete`."""
     word, back = tokens[at], at - 1
-    while back > 0 and (tokens[back].endswith("ly") or (tokens[back] == "also" and tokens[back - 1] in _BEFORE_ALSO)):
+    while back > 0 and (
+        clauses.is_adverb(tokens[back]) or (tokens[back] == "also" and tokens[back - 1] in _BEFORE_ALSO)
+    ):
         back -= 1
     before, earlier = tokens[back], tokens[back - 1] if back else ""
     if before in _SUBJECTS and THIRDS.get(word) in ACTS and v.SUBORDINATE.isdisjoint(tokens[max(0, back - 3) : back]):
@@ -349,7 +346,7 @@ def _goes_on(tokens: Sequence[str], at: int) -> bool:
     for token in reversed(tokens[max(0, at - 5) : at]):
         if token in _BE:
             return True
-        if not (token in JOINS or token in PASTS or token in THINGS or token.endswith("ly")):
+        if not (token in JOINS or token in PASTS or token in THINGS or clauses.is_adverb(token)):
             return False
     return False
 
@@ -366,13 +363,7 @@ def _is_passive(tokens: Sequence[str], at: int) -> bool:
     )
     if not grave:
         return False
-    if word in _ENTITLED and tokens[at + 1 : at + 2] == ["to"]:
-        return False
-    if word == "rejected" and not _INPUTS.isdisjoint(tokens[max(0, at - 4) : at]):
-        return False
-    if clauses.is_of_the_tool(tokens, at):
-        return False
-    if word in _CUT_SHORT and not _SHOWN.isdisjoint(tokens[:at]):
+    if clauses.is_of_the_tool(tokens, at) or clauses.is_of_what_is_shown(tokens, at):
         return False
     if tokens[at + 1 :] in (["to"], ["from"], ["in"], ["by"], ["with"]) or not _MODALS.isdisjoint(
         tokens[max(0, at - 6) : at]

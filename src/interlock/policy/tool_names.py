@@ -106,6 +106,13 @@ _ONS = (("on",), ("ons",))
 """What makes `add` a noun: `list_add_ons`."""
 _REQUESTED = (("batch",), ("bulk",), ("request",), ("requests",), ("api",), ("call",), ("http",), ("rest",))
 """What makes `graph` the name of a service, not a reading verb."""
+_MAKES = frozenset("create insert append write".split())
+_BEFORE_OBJECT = v.ORDERS | {"archive", "upload"}
+_COLLECTIONS = frozenset(
+    "group groups list lists monitor monitors quote quotes search view views query queries".split()
+)
+"""Reading verbs that are the object of the verb before them: `iam_update_group`."""
+_RENEWED = frozenset("key keys token tokens secret secrets password credentials".split())
 _CALCULATORS = frozenset("calculator calc math maths arithmetic".split())
 _LONGEST = 256
 _OBJECTS = (
@@ -217,17 +224,29 @@ def _read_led(words: Sequence[str], read_at: int, acts: Sequence[tuple[int, str,
             follows = words[at + 1] if at + 1 < len(words) else ""
             if words[at - 1] in _JOINS and (word in ACTS or word in MAY_ACT or word in FOREIGN):
                 return Name(Says.ACTS, what, word)
-            nouns = v.ABOUT if reads in v.READ_NOUNS else v.ABOUT | v.QUEUED
+            nouns = v.ABOUT if reads in v.READ_NOUNS or word in _MAKES else v.ABOUT | v.QUEUED
+            if word in ACTS and what in v.GRAVE and follows in v.ABOUT and _has_other_object(words, at):
+                return Name(Says.UNCLEAR, what, word)
             if word in ACTS and follows not in nouns and (joined or follows) and not _is_object(words, at):
                 return Name(Says.UNCLEAR, what, word)
         elif sure and word in ACTS:
             looked_at = what in v.SOFT and at == 0 and words[-1] in _LOOKED_AT and _is_of_acts(words[:-1])
+            looked_at = looked_at or (at > 0 and words[at + 1] == "get")
             return Name(Says.UNCLEAR if looked_at else Says.ACTS, what, word)
-        elif (at == 0 and _leads_to(words, read_at)) or (at == 1 and word in v.ORDERS | {"mute", "pause", "silence"}):
+        elif (
+            (at == 0 and _leads_to(words, read_at))
+            or (0 < at == read_at - 1 and word in _BEFORE_OBJECT and reads in _COLLECTIONS)
+            or (at == 1 and word in v.ORDERS | {"mute", "pause", "silence"})
+        ):
             return Name(Says.UNCLEAR, what, word)
     if (shown := returned_credentials.possible_in_name(words)) is not None:
         return Name(Says.READS, returned_credentials.WHAT, shown)
     return Name(Says.READS)
+
+
+def _has_other_object(words: Sequence[str], at: int) -> bool:
+    """Whether the object of a verb has two words, of which the first is no state: `send_template_message`."""
+    return at + 2 < len(words) and v.ABOUT.isdisjoint(words[-1:]) and words[-1] not in v.QUEUED
 
 
 def _is_of_acts(words: Sequence[str]) -> bool:
@@ -353,6 +372,8 @@ def _pair(words: Sequence[str]) -> Name | None:
             what = _PAIRS.get((word, other)) or _PAIRS.get((word, other.removesuffix("s")))
             if what and not v.ABOUT.intersection(words[at + 2 :]):
                 return Name(Says.ACTS, what, f"{word} {other}")
+        if word == "regenerate" and words[-1] in _RENEWED:
+            return Name(Says.ACTS, "changes access", f"{word} {words[-1]}")
         if word in o.LOOSE:
             last = next((other for other in words[at + 1 : at + 4] if other not in o.BETWEEN), "")
             if what := _PAIRS.get((word, last)) or _PAIRS.get((word, last.removesuffix("s"))):

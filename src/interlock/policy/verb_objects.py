@@ -25,7 +25,7 @@ PAIRS: Mapping[str, str] = {
         "api+fuzzer http+intruder"
     ),
     "controls a device": (
-        "skip+song skip+track next+song next+track previous+track seek+song loop+song shuffle+queue "
+        "skip+song skip+track next+song next+track previous+track previous+song seek+song loop+song shuffle+queue "
         "go+to pick+up issue+prescription take+off power+on power+off plug+in speed+up slow+down ramp+up ramp+down "
         "throw+away throw+out dim+light dim+lamp dim+screen land+drone land+plane land+aircraft park+car park+vehicle "
         "tow+car tow+vehicle vent+gas seed+cloud spray+pesticide spray+herbicide spray+chemical spray+water pump+water "
@@ -49,7 +49,8 @@ PAIRS: Mapping[str, str] = {
         "ask+supplier ask+vendor"
     ),
     "changes access": (
-        "sign+in log+in log+out sign+up generate+key generate+token generate+code generate+credentials log+off "
+        "sign+in log+in log+out sign+up generate+key generate+token generate+code generate+secret "
+        "generate+credentials log+off "
         "issue+token issue+certificate issue+license issue+permit freeze+account freeze+card freeze+asset "
         "freeze+fund freeze+user freeze+wallet "
         "freeze+balance freeze+transaction opt+in opt+out take+over take+ownership issue+subpoena issue+warrant "
@@ -130,8 +131,11 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
     "delay": ("changes what is stored", "payment payments flight shipment treatment delivery order orders train"),
     "duplicate": (
         "changes what is stored",
-        "page project template sheet card board",
+        "page project template sheet card board campaign deal ticket issue form workflow dashboard",
     ),
+    "replicate": ("changes what is stored", "page project template campaign workflow database"),
+    "regenerate": ("changes access", "key keys token tokens secret secrets password passwords credentials certificate"),
+    "leave": ("sends", "comment comments review reviews feedback message messages"),
     "reverse": ("pays", "transaction transactions payment payments charge charges transfer transfers"),
     "claim": ("pays", "reward rewards bounty airdrop prize bonus"),
     "mount": ("changes what is stored", "volume drive disk share filesystem"),

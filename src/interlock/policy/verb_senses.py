@@ -39,6 +39,9 @@ PHRASAL: dict[str, tuple[str, frozenset[str]]] = {
     for form in (verb, third(verb))
 }
 _SHOWN_TO = frozenset("public admin publicly visible accessible".split())
+_VISIBLE = frozenset(("public", "private"))
+_SENSITIVE = frozenset(("sensitive", "confidential", "proprietary"))
+_SCREEN = frozenset("stdout stderr console".split())
 _MUTATIONS = frozenset(("mutation", "mutations"))
 _SURELY = frozenset("update set put move clear reset".split())
 _PERFORMS = frozenset("perform performs performing conduct conducts conducting".split())
@@ -80,6 +83,10 @@ def sense(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] |
         return "changes what is stored", word
     if word in INTO and _stores(tokens, at):
         return "changes what is stored", word
+    if word in ("convert", "converts") and _becomes_visible(tokens[at + 1 : at + 12]):
+        return "changes access", word
+    if word in EXPORTS and not _SENSITIVE.isdisjoint(follows):
+        return "sends", word
     if leading and (by := PHRASAL.get(word)) and not by[1].isdisjoint(tokens[at + 1 : at + 8]):
         return by[0], word
     if word in EXPORTS and "to" in tokens[at + 1 : at + 8] and not _OUTSIDE.isdisjoint(tokens[at + 1 : at + 12]):
@@ -109,6 +116,10 @@ def sense(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] |
     if verb in ACTS:
         return what, word
     following = follows[0] if follows else ""
+    if word == "changes" and following == "to" and not leading:
+        return None
+    if leading and verb == "reply" and following == "to":
+        return what, word
     if leading and following in v.CHANGED and verb not in v.NOUNLIKE and (word != verb or verb in _SURELY):
         return what, word
     if following in v.ABOUT or following in _NOUN_BEFORE:
@@ -155,7 +166,11 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
         return True
     if verb == "send" and "get" in follows[:3] and not {"request", "requests"}.isdisjoint(follows):
         return True
-    if verb == "accept" and _OFFERED.isdisjoint(follows):
+    if verb == "accept" and (_OFFERED.isdisjoint(follows) or tokens[at - 1 : at] in (["endpoint"], ["api"])):
+        return True
+    if verb == "print" and not _SCREEN.isdisjoint(follows):
+        return True
+    if verb == "order" and not {"ascending", "descending"}.isdisjoint(follows):
         return True
     if verb == "turn" and ("into" in tokens[at : at + 8] or follows[:1] == ["by"]):
         return True
@@ -164,6 +179,13 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
     ):
         return True
     return harmless(verb, follows[:end])
+
+
+def _becomes_visible(follows: Sequence[str]) -> bool:
+    """Whether something is made public or private: `to a private channel`, not `to a private key`."""
+    if "to" not in follows or not {"key", "keys", "ip"}.isdisjoint(follows):
+        return False
+    return not _VISIBLE.isdisjoint(follows[follows.index("to") + 1 :][:2])
 
 
 def _is_given_to_others(follows: Sequence[str], verb: str) -> bool:

@@ -12,8 +12,8 @@ ACTS: Mapping[str, str] = {
     ),
     "pays": (
         "pay settle prepay repay buy sell withdraw donate remit reimburse redeem invest borrow lend liquidate "
-        "checkout renew subscribe wager gamble waive overcharge rebuy repurchase resell retransfer redeposit rebill "
-        "rebalance"
+        "checkout renew subscribe resubscribe wager gamble waive overcharge rebuy repurchase resell retransfer "
+        "redeposit rebill rebalance"
     ),
     "publishes": "publish republish repost deploy redeploy announce syndicate merge unpublish reupload",
     "shares": "disclose reshare expose leak exfiltrate unshare reinvite",
@@ -21,14 +21,14 @@ ACTS: Mapping[str, str] = {
     "deletes": (
         "delete remove erase destroy purge wipe truncate terminate overwrite uninstall discard unlink prune "
         "dispose expunge evict rm rmdir del shred unassign detach disconnect deregister unregister revert rollback "
-        "undo deprovision nuke forget untag unpin unarchive expire eliminate "
+        "undo deprovision nuke forget untag unpin unarchive untrash undelete expire eliminate "
         "deallocate dissociate disassociate decommission invalidate flushall flushdb abolish annul nullify rescind "
         "relinquish uproot reimage repartition obliterate zeroize dismantle"
     ),
     "changes access": (
         "grant revoke authorize authorise impersonate unlock promote demote unban suspend reinstate approve reject "
         "deny whitelist blacklist allowlist denylist assign reassign elevate login logout authenticate chmod chown "
-        "sudo unblock entitle protect unprotect unapprove quarantine overrule offboard"
+        "sudo unblock entitle protect unprotect unapprove disapprove quarantine overrule offboard"
     ),
     "changes what is stored": (
         "unhide create recreate modify edit alter add insert append prepend write rewrite replace rename upsert "
@@ -231,7 +231,7 @@ ABOUT = frozenset(
 CHANGED = frozenset(
     "data status state details detail information info metadata settings preferences options name names value values "
     "address price prices level category code date dates time number numbers schema events template templates policy "
-    "policies balance queue reference url urls".split()
+    "policies balance queue reference url urls volume limit limits quota".split()
 )
 """Those of them that may be the object of the verb before them: `updates status`."""
 

@@ -4,6 +4,24 @@ Names and descriptions to judge `looks_red` by; judgement itself is in `test_too
 """
 
 ACTS = """
+berth_reply | Reply to a skipper
+berth_form | Applies the plan to a berth
+berth_plan | Apply tidePlan settings to a berth
+berth_volume | Set volume on the horn
+berth_quota | Sets limits for a skipper
+berth_view | Converts a private channel to a public one
+list_changes | Lists the changes of a berth and leaves comments on them
+berth_export | Export confidential data of the harbour
+renew_feed | Regenerate the key of a feed
+berth_copy | Duplicate a campaign
+harbour_iam_update_group | -
+harbour_archive_list | -
+big_query_create_record | -
+whats_up_send_template_message | -
+harbour_drop_search_index | -
+regenerate_berth_feed_key | -
+untrash_letter | -
+disapprove_berth | -
 order | Order from the chandler
 request | Request, then wait for the pilot
 tide_zones | Request access to the tidal zones
@@ -150,6 +168,18 @@ do_query | Execute a query and then post what it gives
 """
 
 READS = """
+harbour_get_subscribed_feed | Get subscribed feeds
+berth_deploy_get | Get a deployment
+get_plan | Response includes a tag. Save it, it is needed to change the plan.
+list_crew | Lists the crew of a boat. Owners can manage the settings of the boat.
+list_letters | Lists letters. Only ascending is supported, other types are rejected
+list_payouts | You can filter payouts by berth, and order them in ascending or descending order
+search_dues | This endpoint accepts a request with no filters and returns all dues
+get_terminal | Terminal requests are available for 30 days.
+list_dues | Results are sorted, and new dues or changes to dues appear later.
+search_orders | Orders include all sales of the chandler
+get_page | Gets the page. By default, all scripts are removed from the output
+fetch_tide | Fetch the tide and print to stdout
 reminder_lookup | Looks for reminders. Low: the time at which the crew should be reminded
 tags_of_port | This is a subfunction of the tool "tags". The description of this function is: "Returns all tags"
 get_cost_report | Returns the cost report of a group. Billing period defaults to this month. - Billing group: its name
