@@ -24,7 +24,7 @@ _SURELY = frozenset(
 _PERHAPS = frozenset(
     "to email emails mail address addresses user users username contact contacts phone phones number "
     "numbers phonenumber mobile whom who person people member members target targets owner handle channel "
-    "destination dest peer callee delegate editors viewers invite share notify".split()
+    "destination dest peer callee delegate editors viewers invite share notify forward redirect".split()
 )
 """Names of arguments that hold recipients if their values are addresses."""
 _BETWEEN = re.compile(r"[\s<>,;()\[\]{}\"'|]+")

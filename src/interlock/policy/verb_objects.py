@@ -25,7 +25,8 @@ PAIRS: Mapping[str, str] = {
         "api+fuzzer http+intruder"
     ),
     "controls a device": (
-        "skip+song skip+track next+song next+track previous+track previous+song seek+song loop+song shuffle+queue "
+        "skip+song skip+track honk+horn next+song next+track previous+track previous+song seek+song "
+        "loop+song shuffle+queue "
         "go+to pick+up issue+prescription take+off power+on power+off plug+in speed+up slow+down ramp+up ramp+down "
         "throw+away throw+out dim+light dim+lamp dim+screen land+drone land+plane land+aircraft park+car park+vehicle "
         "tow+car tow+vehicle vent+gas seed+cloud spray+pesticide spray+herbicide spray+chemical spray+water pump+water "
@@ -45,7 +46,9 @@ PAIRS: Mapping[str, str] = {
         "report+phishing report+post report+comment "
         "report+account report+tweet quote+tweet report+user report+violation report+emergency "
         "report+outage issue+alert issue+warning issue+notice issue+statement issue+recall sound+alarm hang+up "
-        "ask+customer ask+client "
+        "ask+customer ask+client respond+event respond+invitation respond+invite respond+review "
+        "respond+ticket hail+taxi "
+        "page+doctor "
         "ask+supplier ask+vendor"
     ),
     "changes access": (
@@ -70,6 +73,7 @@ PAIRS: Mapping[str, str] = {
         "spend+money collect+payment collect+payments capture+payment capture+funds "
         "hold+funds raise+invoice raise+funds raise+limit process+claim process+return process+withdrawal "
         "handle+refund handle+payment handle+return "
+        "capture+charge charge+capture capture+order order+capture capture+authorization "
         "claim+reward claim+bounty claim+airdrop claim+prize claim+bonus cash+out award+contract reverse+transaction "
         "reverse+payment reverse+charge reverse+transfer levy+tax levy+fine invoice+customer invoice+client "
         "discount+product reward+user"
@@ -81,6 +85,7 @@ PAIRS: Mapping[str, str] = {
         "raise+dispute "
         "raise+claim cherry+pick duplicate+page duplicate+database duplicate+task duplicate+document duplicate+record "
         "duplicate+file duplicate+event duplicate+project duplicate+issue duplicate+template duplicate+sheet "
+        "convert+lead resize+instance resize+vm resize+disk resize+volume resize+cluster flash+firmware "
         "duplicate+card duplicate+board extend+lease extend+deadline extend+loan extend+subscription "
         "extend+reservation extend+booking extend+stay extend+trial extend+contract extend+session extend+expiry "
         "delay+payment delay+flight delay+shipment delay+treatment delay+delivery delay+order grade+student "
@@ -216,11 +221,11 @@ PHRASAL: Mapping[str, tuple[str, str]] = {
 
 BETWEEN = frozenset(
     "phone voice bank online emergency a an the new api access my user auth audio video invite temporary guest "
-    "door entry backup x ssh temp temporary".split()
+    "door entry backup to x ssh temp temporary".split()
 )
 """Words that may be between the two of a pair."""
 
-LOOSE = frozenset("generate make process handle issue raise collect capture report".split())
+LOOSE = frozenset("respond generate make process handle issue raise collect capture report".split())
 """First words of pairs that may be separated by a word of `BETWEEN`."""
 
 RETURNED = frozenset("item items order orders product products package shipment purchase device delivered book".split())

@@ -44,13 +44,14 @@ ACTS: Mapping[str, str] = {
         "rekey rebuild renovate retrofit remodel repurpose reposition reorient revamp shelve offload recommission "
         "reclaim relist "
         "delist advertise unveil proclaim endorse upvote downvote retire retract renounce overturn nominate "
-        "ratify legalize unmount sideload distribute redistribute withhold abandon unmute reconnect revive impose "
+        "ratify legalize fulfill fulfil unmount sideload distribute redistribute withhold abandon unmute "
+        "reconnect revive impose "
         "outsource "
         "downsize vacate resign nationalize nationalise privatize privatise devalue forfeit deplete"
     ),
     "runs something": (
         "execute exec invoke spawn launch restart reboot shutdown eval initiate halt unpause relaunch "
-        "retry rerun reprocess engage disengage failover interrupt intervene interfere"
+        "retry rerun reprocess enqueue requeue engage disengage failover interrupt intervene interfere"
     ),
     "does harm": (
         "harvest steal corrupt sabotage disrupt hijack tamper falsify forge fabricate intercept siphon divert deface "
@@ -185,7 +186,7 @@ PERSONS = frozenset(
 """Agent nouns for people, which do not count."""
 
 NOUNLIKE = frozenset(
-    "flood exploit hack crack abuse void pop override confirm sms dm resume print consent tweet play input record log "
+    "flood exploit hack crack abuse pop override confirm sms dm resume print consent tweet play input record log "
     "end order post call message email mail text comment review label tag link trade permit bid bill credit charge "
     "share book star type fund stake swap command shell terminal rate tip exchange wire schedule release commit store "
     "mention contact fax vote drive hand increase decrease raise boost".split()

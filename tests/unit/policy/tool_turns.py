@@ -22,6 +22,14 @@ harbour_drop_search_index | -
 regenerate_berth_feed_key | -
 untrash_letter | -
 disapprove_berth | -
+dues_capture_charge | -
+fulfill_order | -
+berth_note_void | -
+respond_to_review | -
+respond_to_invitation | -
+flash_firmware | -
+resize_volume | -
+requeue_letter | -
 order | Order from the chandler
 request | Request, then wait for the pilot
 tide_zones | Request access to the tidal zones
