@@ -32,13 +32,16 @@ _REQUEST = re.compile(
     r"(?m)^\s*(?:POST|PUT|PATCH|DELETE)\s+\S{1,2000}\s+HTTP/\d|\A\s*(?:POST|PUT|PATCH|DELETE)\s+/\S{0,2000}\s*\Z"
 )
 """A raw HTTP request that writes, or its method and path alone."""
+_METHODS = ("POST ", "PUT ", "PATCH ", "DELETE ")
 _DOCUMENT = re.compile(r"\A\s*(?:#[^\n]*\n\s*)*(?:mutation|query|subscription|fragment)\b")
 _WRAPPED = re.compile(r"\"(?:query|mutation|document)\"\s*:\s*\"(?:[^\"\\]|\\.){0,2000}?\bmutation\b")
-_STEPS = ("action", "type", "name", "kind", "event", "step", "op", "method", "tool")
+_STEPS = ("action", "type", "name", "kind", "event", "step")
 _CLICKS = frozenset(
     "click leftclick doubleclick dblclick tap press clickelement browserclick clickon clickbutton submit "
     "submitform".split()
 )
+ASKING = _CLICKS | {*_STEPS, "service"}
+"""Keys of objects that may ask for something as a whole."""
 _KEYS = frozenset("press key keypress presskey hotkey sendkeys presskeys".split())
 _TARGETS = frozenset(
     "selector element ref xpath css text label target locator uid role value args arguments params key keys "
@@ -50,7 +53,12 @@ _EXPLAINS = frozenset("parse parser validate validator format formatter lint lin
 
 def may_hold(text: str) -> bool:
     """Fast path: False only if a text certainly holds no request."""
-    return "mutation" in text or " HTTP/" in text or ("<" in text and ("Body" in text or "methodName" in text))
+    return (
+        "mutation" in text
+        or text.startswith(_METHODS)
+        or " HTTP/" in text
+        or ("<" in text and ("Body" in text or "methodName" in text))
+    )
 
 
 def findings_in_text(text: str, tool: str, *, prose: bool, posted: bool) -> Iterator[Raised]:

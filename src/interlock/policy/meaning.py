@@ -186,7 +186,7 @@ class _Judgement:
             self.add(argv.findings_in_program(args, self.program, of_shell=bool(self.kind & ToolKind.SHELL)))
         if everything & (Content.METHOD | Content.BODY | Content.HEADERS) and not self.settled:
             self._http(args, everything)
-        if not self.builtin:
+        if not (self.builtin or embedded_requests.ASKING.isdisjoint(args)):
             self.add(embedded_requests.findings_in_object(args, reads=self.reads))
 
     def _tells(self) -> bool:
@@ -242,7 +242,7 @@ class _Judgement:
             self.add((kinds.ACTS,))
 
     def _request(self, text: str, what: int, args: Mapping[str, Any]) -> None:
-        if self.builtin or not (embedded_requests.may_hold(text) or text[:1] in "PD"):
+        if self.builtin or not embedded_requests.may_hold(text):
             return
         posted = bool(self.kind & ToolKind.HTTP) or any(argument_names.content_of(key) & Content.URL for key in args)
         prose = bool(what & Content.PROSE) and not what & (Content.MAYBE_SQL | Content.BODY)
