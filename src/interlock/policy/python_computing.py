@@ -12,7 +12,7 @@ from interlock.policy import python_code, python_tree
 _MODULES = frozenset(
     "math cmath statistics random re json itertools functools collections operator decimal fractions heapq bisect "
     "string datetime calendar time typing dataclasses enum abc copy textwrap unicodedata numbers array numpy scipy "
-    "sympy pandas sklearn networkx __future__ hashlib base64 binascii struct pprint fnmatch difflib uuid secrets "
+    "sympy pandas sklearn networkx __future__ binascii struct pprint fnmatch difflib uuid secrets "
     "zoneinfo ipaddress contextlib warnings colorsys html graphlib typing_extensions "
     "matplotlib seaborn tabulate".split()
 )

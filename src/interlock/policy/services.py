@@ -11,7 +11,7 @@ from functools import lru_cache
 from interlock.policy import other_queries, programs, windows
 from interlock.policy.printing import UNKNOWN
 from interlock.policy.tool_definitions import words
-from interlock.policy.verbs import asks_for_act, asks_for_change
+from interlock.policy.verbs import CHANGES_IT, asks_for_act, asks_for_change
 
 _LOOKS = (
     "list ls show get describe view status info version help search inspect history diff logs log tree top events"
@@ -334,7 +334,10 @@ def unknown_only_reports(name: str, args: Sequence[str]) -> bool:
         return False
     if args and args[-1] in ("--help", "-h") and all(_WORDS.fullmatch(arg) for arg in args[:-1]):
         return len(args) == 1 or not _starts(args[0])
-    named = list(itertools.takewhile(lambda arg: not arg.startswith("-"), args))[:2]
+    named = list(itertools.takewhile(lambda arg: not arg.startswith("-"), args))
+    if "--" in args or not CHANGES_IT.isdisjoint(named[1:]):
+        return False
+    named = named[:2]
     looks = (
         (_looks(named[0]) or not _UNKNOWN_READS.isdisjoint(named))
         if named

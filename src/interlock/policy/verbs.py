@@ -61,6 +61,11 @@ _ALONE = frozenset("on off".split()) | frozenset(
     "access permit mention contact pop cut tip rate log record end finish review play input exchange commit".split()
 )
 """Words that order an act if they stand alone, although they are also nouns."""
+CHANGES_IT = frozenset(
+    "activate deactivate update upgrade downgrade enable disable install uninstall create add start stop restart run "
+    "apply push import register reset publish promote rollback".split()
+)
+"""Words that follow a noun to change it: `x version activate`."""
 _CALLED = re.compile(r"(?m)^\s*([A-Za-z_]\w{0,60})\(")
 """The function name of an instruction written as a call: `fill('b12', 'some text')`."""
 _MUTATION = re.compile(r"(?<![\w$@.])mutation\b(?=[^{}]{0,2500}\{)", re.IGNORECASE)

@@ -59,6 +59,8 @@ bc <<< '3 * 14'
 tree -aC src
 file pier.py
 mapfile -t names < <(find . -name "*.csv")
+quayctl service version list
+quayctl status
 mongosh tides --quiet --eval 'db.quays.countDocuments({depth: 4})'
 """.strip().splitlines()
 ACTS = r"""
@@ -177,6 +179,9 @@ docker ps --format "{{.Config.Env}}"
 git stash show; git stash drop
 node -v quay.js
 ls | xargs -I ls ls tides.csv
+quayctl service version activate --version 5
+quayctl version update
+quaytop top -- python tides.py
 mongosh tides --eval 'db.quays.insertOne({})'
 yq -i .a=1 tides.yml
 """.strip().splitlines()
@@ -306,8 +311,8 @@ def test_a_tool_for_one_program_may_look() -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "from __future__ import annotations\nimport hashlib\nprint(hashlib.sha256(b'quay').hexdigest())",
-        "import base64, pprint\npprint.pprint(base64.b64decode('cXVheQ=='))",
+        "from __future__ import annotations\nimport struct\nprint(struct.pack('<I', 7))",
+        "import binascii, pprint\npprint.pprint(binascii.crc32(b'quay'))",
         "import matplotlib.pyplot as plt\nplt.plot([1, 2], [3, 4])\nplt.show()",
     ],
 )
