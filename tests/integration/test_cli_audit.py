@@ -51,6 +51,9 @@ def test_log_is_listed_sealed_exported_and_a_changed_row_ends_with_one(cli: Cli)
     lost = cli("audit", "seal")
     assert (lost.code, lost.err.count("\n")) == (1, 1)
     assert "if the key is lost, `interlock audit anew`" in lost.err
+    unasked = cli("audit", "anew")
+    assert (unasked.code, unasked.out, "say with `--yes`" in unasked.err) == (2, "", True)
+    assert cli("audit", "anew", "--yes").code == 0
     for text in ("yesterday", "999999w", "0001-01-01T00:00+14:00"):
         assert cli("audit", "list", "--since", text).code == 2, text
 

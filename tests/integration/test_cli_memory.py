@@ -39,6 +39,13 @@ def test_memories_are_found_shown_restored_and_put_away(cli: Cli) -> None:
     assert cli("memory", "forget", memory, "it was sold").code == 0
     listed = cli("memory", "search")
     assert ("places: The kiosk." in listed.out, "The kiosk is blue." in listed.out) == (True, False)
+    for options, told in (
+        ((), "`places` is shown to qa, who may only read it\n"),
+        (("--write",), "`places` is shown to qa, who may write in it\n"),
+        (("--off",), "`places` is no longer shown to qa\n"),
+    ):
+        assert cli("memory", "share", block, "qa", *options).out == told
+    assert "has no version -1" in cli("memory", "restore", memory, "-1").err
     wrong = cli("memory", "show", "mem_nothing")
     assert (wrong.code, wrong.err.count("\n")) == (1, 1)
     assert "no memory or block `mem_nothing`: `interlock memory search` lists what there is" in wrong.err

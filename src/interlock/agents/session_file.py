@@ -45,7 +45,7 @@ def read(data: bytes, source: str) -> SessionFile:
     for number, raw in enumerate(lines, start=1):
         if raw.strip() or number == 1:
             reader.take(number, raw)
-        if len(reader.faults) >= MOST_FAULTS:
+        if len(reader.faults) >= MOST_FAULTS or reader.is_another_kind:
             break
     if reader.faults or reader.header is None:
         raise ConfigError(reader.faults)
@@ -59,6 +59,8 @@ class _Reader:
         self.source = source
         self.faults: list[str] = []
         self.header: Header | None = None
+        self.is_another_kind = False
+        """Whether the file does not begin as a session does: then its other lines are no faults of a session."""
         self.runs: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
         self._messages = 0
 
@@ -67,6 +69,7 @@ class _Reader:
         try:
             value = _parsed(raw)
             if number == 1:
+                self.is_another_kind = not isinstance(value, dict) or value.get("format") != FORMAT
                 self.header = _header(value)
             else:
                 self._record(value)
@@ -76,6 +79,8 @@ class _Reader:
             self.faults.append(f"{self.source}:{number}: {error}")
 
     def _record(self, value: Any) -> None:
+        if not isinstance(value, dict) or value.get("record") not in ("run", *BLOCKS):
+            raise ValueError(f"`record` is missing or unknown: it is one of {', '.join(['run', *BLOCKS])}")
         found = RECORD.validate_python(value)
         if isinstance(found, RunRecord):
             if len(self.runs) >= MOST_RUNS:

@@ -1,5 +1,6 @@
 """`interlock audit`: looking through the audit log, verifying, exporting and sealing it."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -9,6 +10,7 @@ import typer
 
 from interlock.cli import opening
 from interlock.cli.options import InMission, Json
+from interlock.core.errors import UsageError
 from interlock.core.text import amount
 
 if TYPE_CHECKING:
@@ -196,6 +198,8 @@ def anew(
     from interlock.desk import audit as desk
 
     if not yes:
+        if not sys.stdin.isatty():
+            raise UsageError("what the lost key sealed can never be verified again: say with `--yes` to continue")
         typer.confirm("what the lost key sealed can never be verified again: continue with another key", abort=True)
     return _sealed(opening.at_desk(desk.anew), as_json, screen)
 

@@ -16,6 +16,7 @@ from interlock.app.local import database_file, directly, home_lock
 from interlock.cli import os_errors
 from interlock.core.clock import SystemClock
 from interlock.core.errors import ConfigError, InterlockError
+from interlock.core.text import amount
 from interlock.desk import audit
 from interlock.llm.providers import Models
 from interlock.llm.tokens import text_tokens
@@ -158,7 +159,7 @@ def _without_user(url: str) -> str:
 def _key(provider: str, key: str) -> Finding:
     if any(c.isspace() or not c.isprintable() for c in key):
         return Finding("key", "error", f"{provider}: it contains a space or line break: set it again without")
-    return Finding("key", "ok", f"{provider}: set, {len(key)} characters")
+    return Finding("key", "ok", f"{provider}: set, {amount(len(key), 'character')}")
 
 
 def _email(settings: Settings) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ import typer
 from interlock.cli import opening
 from interlock.cli.options import Ident, Json
 from interlock.cli.versions import bring_back
+from interlock.core.text import amount
 
 if TYPE_CHECKING:
     from interlock.desk.context import DeskContext, Person
@@ -117,7 +118,8 @@ def learn(as_json: Json = False) -> None:
     posted = found["posted"]
     if not posted:
         return screen.line("nothing new to learn from", style="dim")
-    return screen.line(f"{posted} look{'' if posted == 1 else 's'} back posted; `interlock up` executes them")
+    each = "it" if posted == 1 else "them"
+    return screen.line(f"{amount(posted, 'look', 'looks')} back posted; `interlock up` executes {each}")
 
 
 def _standing(lesson: dict[str, Any]) -> str:

@@ -38,6 +38,7 @@ from interlock.cli import (
     tokens,
     workflows,
 )
+from interlock.cli.options import Signed
 from interlock.core.errors import InterlockError
 
 USAGE = 2
@@ -79,7 +80,7 @@ def build() -> typer.Typer:
         group = typer.Typer(invoke_without_command=True)
         group.callback()(unless_subcommand(listing))
         for verb, command in verbs.items():
-            group.command(verb)(command)
+            group.command(verb, cls=Signed)(command)
         app.add_typer(group, name=name, rich_help_panel=panel, help=listing.__doc__)
     _with_groups(app)
     return app

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from interlock.cli import opening
-from interlock.cli.options import Ident, Json
+from interlock.cli.options import Ident, Json, Signed
 from interlock.cli.versions import bring_back
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def memory() -> typer.Typer:
     """The commands under `memory`."""
     group = typer.Typer(help="Search, show and restore what agents remember.", no_args_is_help=True)
     for name, command in _COMMANDS:
-        group.command(name)(command)
+        group.command(name, cls=Signed)(command)
     return group
 
 

@@ -1,11 +1,14 @@
 """Options that several commands share, so that they are named and explained once."""
 
+import re
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 
 class Approve(StrEnum):
@@ -51,3 +54,15 @@ def asks_here(approve: Approve | None, *, as_json: bool) -> bool:
     if approve is not None:
         return approve is Approve.ASK
     return sys.stdin.isatty() and sys.stdout.isatty() and not as_json
+
+
+class Signed(TyperCommand):
+    """A command to which a negative number is a value, to be refused in words of its own, and no unknown option."""
+
+    def parse_args(self, ctx: Any, args: Sequence[str]) -> list[str]:
+        """Parses the arguments; returns those that are left over."""
+        ctx.ignore_unknown_options = any(_NEGATIVE.fullmatch(each) for each in args)
+        return super().parse_args(ctx, list(args))
+
+
+_NEGATIVE = re.compile(r"-[\d.]\S*")

@@ -34,7 +34,7 @@ def account_of(tx: Tx, context: DeskContext, given: str, *, kinds: Sequence[str]
     except Unknown:
         if kinds is not None:
             raise
-        return find(tx, "account", wanted)
+        return find(tx, "account", given)
     if kind == "agent":
         agent: Any = squad.agent(tx, ident)
         return _opened(tx, f"agent_day:{agent.member_id}:{_day(tx, context, agent.project_id)}", agent.persona)

@@ -168,7 +168,7 @@ def _facts(found: ApprovalDetails, is_together: bool) -> list[tuple[str, str | N
         ("By now", found.passed),
         ("Has read", ", ".join(READ[each] for each in card["labels"] if each in READ) or None),
         *((f"Model {vote.seat}", _vote(vote)) for vote in found.votes),
-        ("Cost so far", f"{dollars(card['run_cost_usd'])} this run, {dollars(card['mission_cost_usd'])} the mission"),
+        ("Cost so far", _cost(card)),
         ("Rehearsal", _rehearsed(card)),
         ("People", f"{card['people']} must approve" if card["people"] > 1 else None),
         ("Not by", "the person in whose name it is asked" if card["not_requester"] else None),
@@ -185,6 +185,12 @@ def _edited(card: View) -> str | None:
         return None
     how = f", and `interlock approve {card['id']}:{card['mark']}` approves it" if card["mark"] else ""
     return f"yes: what runs is below{how}"
+
+
+def _cost(card: View) -> str | None:
+    """Of the run and of the mission, where it has one."""
+    of = [("run", "this run"), ("mission", "the mission")]
+    return ", ".join(f"{dollars(card[f'{each}_cost_usd'])} {name}" for each, name in of if card[f"{each}_id"]) or None
 
 
 def _expiry(card: View) -> str | None:

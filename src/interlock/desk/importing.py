@@ -70,7 +70,7 @@ def _files(paths: Sequence[Path], faults: list[str]) -> list[Path]:
 
 def _read(path: Path, faults: list[str]) -> list[Foreign]:
     source, kind = _shown(path), path.suffix.lower()
-    if kind not in MARKDOWN | YAML:
+    if kind not in MARKDOWN | YAML and path.exists():
         faults.append(f"{source}:1: is neither a file of CrewAI (`.yaml`) nor one of Claude Code (`.md`)")
         return []
     try:

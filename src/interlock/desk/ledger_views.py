@@ -6,7 +6,7 @@ Sums are computed in the store; limits are in `money`.
 from collections.abc import Mapping
 from typing import Any
 
-from interlock.core.errors import UsageError
+from interlock.core.errors import NotFound, UsageError
 from interlock.desk.accounts import account_of, agent_of, whose
 from interlock.desk.context import DeskContext
 from interlock.desk.views import View, dollars, view
@@ -34,7 +34,7 @@ async def explain(
     Without any of them, the latest lines. `sums` are over all lines, not only the page; `agrees` is whether they match
     the account. `next` is the last line of the page if there are more.
 
-    Raises Unknown, and UsageError if several are named at once.
+    Raises Unknown, NotFound for a line, and UsageError if several are named at once.
     """
     named = {"account": account, "run": run, "task": task, "mission": mission, "agent": agent}
     given = {kind: value for kind, value in named.items() if value is not None}
@@ -48,7 +48,7 @@ async def explain(
 def _explained(tx: Tx, context: DeskContext, given: Mapping[str, str], after: str | None, most: int) -> View:
     which, row = _which(tx, context, given)
     if after is not None and not ledger_lines.exists(tx, after):
-        raise UsageError(f"no line `{after}`: give the id of the last line that you saw")
+        raise NotFound("line", after, message=f"no line `{after}`: give the id of the last line that you saw")
     newest = not given and after is None
     found = ledger_lines.lines(tx, which, most + 1, after, newest=newest)
     more, found = len(found) > most, found[1:] if newest and len(found) > most else found[:most]

@@ -137,7 +137,7 @@ def _join(tx: Tx, context: PersonaContext, row: Any, who: Participant, now: date
 async def leave(context: DeskContext, person: Person, channel_id: str, who: str | None = None) -> View:
     """Removes a member from a channel: a persona, another person, or the caller; returns the channel.
 
-    Raises Unknown, UsageError for a direct conversation and for a non-member, Refused for a viewer.
+    Raises Unknown, NotFound for a non-member, UsageError for a direct conversation, Refused for a viewer.
     """
     require_operator(person, "leave channels")
     return await context.store.write(_left, person, channel_id, who, context.clock.now())
@@ -145,16 +145,30 @@ async def leave(context: DeskContext, person: Person, channel_id: str, who: str 
 
 def _left(tx: Tx, person: Person, channel_id: str, who: str | None, now: datetime) -> View:
     row = _changeable(tx, person, channel_id)
-    member = participant(person)
-    if who is not None:
-        is_agent = rooms.is_member(tx, row.id, Participant(AGENT, who))
-        member = Participant(AGENT, who) if is_agent else Participant(PERSON, find_person(tx, who).id)
+    member = participant(person) if who is None else _present(tx, row, who)
     shown = one(tx, person, row.id)
     if not rooms.leave(tx, row.id, member):
-        raise UsageError(f"`{who or person.name}` is not in `{row.name}`")
+        raise _absent(row, who or person.name)
     audit.note(tx, "CHANNEL_LEFT", person.actor, now, project_id=row.project_id, subject=row.id, member=member.name)
     kept = [each for each in shown["members"] if (each["kind"], each["who"]) != tuple(member)]
     return {**shown, "members": kept, "is_member": shown["is_member"] and member != participant(person)}
+
+
+def _present(tx: Tx, row: Any, named: str) -> Participant:
+    """A persona, also one that there is no more, or a person. Raises NotFound for who is neither in the channel nor a
+    person.
+    """
+    name = named.strip().removeprefix("@")
+    if rooms.is_member(tx, row.id, Participant(AGENT, name)):
+        return Participant(AGENT, name)
+    try:
+        return Participant(PERSON, find_person(tx, name.removeprefix("person:")).id)
+    except NotFound as error:
+        raise _absent(row, named) from error
+
+
+def _absent(row: Any, named: str) -> NotFound:
+    return NotFound("member", named, message=f"`{named}` is not in `{row.name}`: `interlock channel list` shows who is")
 
 
 async def archive(context: DeskContext, person: Person, channel_id: str, *, on: bool = True) -> View:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from interlock.core.errors import UsageError
+from interlock.core.errors import NotFound, UsageError
 from interlock.desk.context import Person
 from interlock.desk.finding import Unknown
 from interlock.desk.views import View, view
@@ -11,6 +11,9 @@ from interlock.policy.audience import PERSON, Participant
 from interlock.store import people, rooms
 from interlock.store.rooms import OPEN
 from interlock.store.tx import Tx
+
+LONGEST_ID = 100
+"""No id has more characters."""
 
 
 def participant(person: Person) -> Participant:
@@ -67,7 +70,7 @@ def messages(tx: Tx, rows: Sequence[Any]) -> list[View]:
 
 
 def root_of(tx: Tx, channel_id: str, message_id: str | None) -> str | None:
-    """The root of the thread of a message, or the message itself. Raises UsageError for another channel's message."""
+    """The root of the thread of a message, or the message itself. Raises NotFound for another channel's message."""
     if message_id is None:
         return None
     row = of_channel(tx, channel_id, message_id)
@@ -75,10 +78,13 @@ def root_of(tx: Tx, channel_id: str, message_id: str | None) -> str | None:
 
 
 def of_channel(tx: Tx, channel_id: str, message_id: str) -> Any:
-    """The row of a message of a channel. Raises UsageError for another channel's message."""
+    """The row of a message of a channel. Raises NotFound for another channel's message, UsageError for no id."""
+    if len(message_id) > LONGEST_ID:
+        raise UsageError(f"`{message_id[:20]}…` is not the id of a message: `interlock channel show` tells those")
     row = rooms.message(tx, message_id)
     if row is None or row.channel_id != channel_id:
-        raise UsageError(f"no message `{message_id}` in this channel")
+        message = f"no message `{message_id}` in this channel: `interlock channel show` tells the ids of messages"
+        raise NotFound("message", message_id, message=message)
     return row
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from interlock.core.errors import UsageError
+from interlock.core.text import amount
 
 LONGEST = 200
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -88,7 +89,8 @@ def parse(text: str) -> Cron:
         raise BadCron(given, f"`{given[:20]}` is not a known schedule shorthand: use one of {', '.join(MACROS)}")
     if len(fields) != len(PLACES) or len(given) > LONGEST:
         raise BadCron(
-            given, f"it has {len(fields)} fields instead of 5: minute, hour, day of month, month, day of week"
+            given,
+            f"it has {amount(len(fields), 'field')} instead of 5: minute, hour, day of month, month, day of week",
         )
     values = [frozenset(_values(given, place, part.lower())) for place, part in zip(PLACES, fields, strict=True)]
     minutes, hours, days, months, weekdays = values

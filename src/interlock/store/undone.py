@@ -1,4 +1,4 @@
-"""Finds what a restore undoes: agents, tokens, people, missions and the squad that were stopped since the backup.
+"""Finds what a restore undoes: what was stopped, revoked or removed since the backup, and whoever was erased since.
 
 It is shown to whoever restores, and not done again: the replaced database may be what was wrong.
 """
@@ -30,6 +30,19 @@ class _Kind(NamedTuple):
     details: str
 
 
+class _Removable(NamedTuple):
+    """What is stopped by being removed: only where its owner is in both databases was it there in both."""
+
+    what: str
+    rows: str
+    """A query for the ids, owners and names of what is not stopped in a database."""
+    owners: str
+    details: str
+
+
+_ERASED = "name = 'erased ' || substr(id, length(id) - 5)"
+"""As `personal.Known.pseudonym` has it."""
+
 _KINDS = (
     _Kind(
         "squad", "SELECT scope, mode FROM controls WHERE scope = 'squad' AND mode <> 'running'",
@@ -45,12 +58,27 @@ _KINDS = (
         "SELECT id FROM api_tokens WHERE revoked_at IS NULL", "{name} was revoked: `interlock token revoke {id}`",
     ),
     _Kind(
-        "person", "SELECT id, name FROM people WHERE role = 'viewer'", "SELECT id FROM people WHERE role <> 'viewer'",
-        "{name} was a viewer: `interlock people role {id} viewer`",
+        "person", f"SELECT id, name FROM people WHERE role = 'viewer' AND NOT {_ERASED}",
+        "SELECT id FROM people WHERE role <> 'viewer'", "{name} was a viewer: `interlock people role {id} viewer`",
+    ),
+    _Kind(
+        "person", f"SELECT id, name FROM people WHERE {_ERASED}", f"SELECT id FROM people WHERE NOT {_ERASED}",
+        "was erased: `interlock people erase {id}`",
     ),
     _Kind(
         "mission", "SELECT id, goal FROM missions WHERE canceled_at IS NOT NULL",
         "SELECT id FROM missions WHERE canceled_at IS NULL", "was canceled: `interlock cancel {id}`",
+    ),
+)  # fmt: skip
+
+_REMOVABLE = (
+    _Removable(
+        "identity", "SELECT i.key, i.person_id, p.name FROM identities i JOIN people p ON p.id = i.person_id",
+        f"SELECT id FROM people WHERE NOT {_ERASED}", "was {name}'s no more: `interlock people unlink {id}`",
+    ),
+    _Removable(
+        "schedule", "SELECT id, project_id, name FROM schedules WHERE state = 'active'", "SELECT id FROM projects",
+        "was paused, removed or at its end: `interlock schedule pause {name} --project {owner}`",
     ),
 )  # fmt: skip
 
@@ -74,5 +102,13 @@ def find(replaced: Read, restored: Read) -> list[Undone]:
         rows = sorted((str(ident), str(name)) for ident, name in replaced(kind.stopped))
         found += [
             Undone(kind.what, ident, kind.details.format(id=ident, name=name)) for ident, name in rows if ident in there
+        ]
+    for each in _REMOVABLE:
+        owners = {str(row[0]) for row in replaced(each.owners)}
+        kept = {(str(row[0]), str(row[1])) for row in replaced(each.rows)}
+        found += [
+            Undone(each.what, ident, each.details.format(id=ident, owner=owner, name=name))
+            for ident, owner, name in sorted((str(a), str(b), str(c)) for a, b, c in restored(each.rows))
+            if owner in owners and (ident, owner) not in kept
         ]
     return found

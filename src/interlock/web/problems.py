@@ -74,6 +74,8 @@ async def _of_validation(request: Request, error: Exception) -> Response:
         if not _says_json(request):
             return problem(request, 415, "the body is not said to be JSON: send `Content-Type: application/json`")
         message = "the body is not an object: send one such as `{}`"
+    if first["type"] == "missing" and not where:
+        message = "the body is missing: send a JSON object, with `Content-Type: application/json`"
     detail = f"`{where}`: {message[:1].lower()}{message[1:]}" if where else f"{message[:1].lower()}{message[1:]}"
     return problem(request, 422, detail)
 

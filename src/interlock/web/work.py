@@ -21,7 +21,7 @@ from interlock.desk import (
     signing,
     task_changes,
 )
-from interlock.desk.finding import Unknown
+from interlock.desk.finding import NoPersona, Unknown
 from interlock.desk.gate import Caller
 from interlock.desk.views import View
 from interlock.web.dependencies import Here, Premises, Who, project_of, require_all, require_within
@@ -92,6 +92,10 @@ class ReasonBody(Body):
     reason: str | None = None
 
 
+NO_REASON, NO_CHANGES = ReasonBody(), ApproveBody()
+"""Bodies of requests that send none."""
+
+
 def add_to(router: APIRouter) -> None:
     """Adds the paths. Source: interfaces, "HTTP"."""
     for method, path, endpoint, status in (
@@ -151,6 +155,9 @@ async def tasks(
     found = await listings.tasks(
         here.live.runtime, status=status, mission=mission, persona=persona, project=who.project, most=most + 1
     )
+    personas = here.live.runtime.personas.personas
+    if persona is not None and not found and persona not in personas:
+        raise NoPersona(persona, personas)
     return page(response, found, most)
 
 
@@ -217,7 +224,7 @@ async def approvals(
     return page(response, found, most)
 
 
-async def approve(ident: Ident, body: ApproveBody, here: Here, who: Who) -> View:
+async def approve(ident: Ident, here: Here, who: Who, body: ApproveBody = NO_CHANGES) -> View:
     """Signs off."""
     await _question(here, who, ident)
     return await signing.approve(
@@ -248,7 +255,7 @@ async def agent(ident: Ident, here: Here, who: Who) -> View:
     return found
 
 
-async def pause(ident: Ident, body: ReasonBody, here: Here, who: Who) -> View:
+async def pause(ident: Ident, here: Here, who: Who, body: ReasonBody = NO_REASON) -> View:
     """Stops an agent's runs after their current step, and starts none."""
     require_all(who)
     return await emergency.pause_agent(here.live.runtime, who.person, ident, reason=body.reason)
@@ -260,7 +267,7 @@ async def resume(ident: Ident, here: Here, who: Who) -> View:
     return await emergency.resume_agent(here.live.runtime, who.person, ident)
 
 
-async def quarantine(ident: Ident, body: ReasonBody, here: Here, who: Who) -> View:
+async def quarantine(ident: Ident, here: Here, who: Who, body: ReasonBody = NO_REASON) -> View:
     """Shuts an agent's mailboxes."""
     require_all(who)
     return await emergency.quarantine(here.live.runtime, who.person, ident, reason=body.reason)
@@ -272,7 +279,7 @@ async def release(ident: Ident, here: Here, who: Who) -> View:
     return await emergency.release(here.live.runtime, who.person, ident)
 
 
-async def restart(ident: Ident, body: ReasonBody, here: Here, who: Who) -> View:
+async def restart(ident: Ident, here: Here, who: Who, body: ReasonBody = NO_REASON) -> View:
     """Cuts off what an agent is doing, and has its runs go on from their last step."""
     require_all(who)
     return await emergency.restart_agent(here.live.runtime, who.person, ident, reason=body.reason)
@@ -285,7 +292,7 @@ async def reset(ident: Ident, here: Here, who: Who) -> View:
     return await sessions.reset(here.live.runtime, who.person, ident, project=who.project)
 
 
-async def squad(control: Ident, body: ReasonBody, here: Here, who: Who) -> View:
+async def squad(control: Ident, here: Here, who: Who, body: ReasonBody = NO_REASON) -> View:
     """`pause`, `resume`, `drain` or `stop`."""
     require_all(who)
     acts = {"pause": emergency.pause, "resume": emergency.resume, "drain": emergency.drain, "stop": emergency.stop}

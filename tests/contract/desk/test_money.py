@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from interlock import Interlock
-from interlock.core.errors import Conflict, InterlockError, Refused, UsageError
+from interlock.core.errors import Conflict, InterlockError, NotFound, Refused, UsageError
 from interlock.desk import details, ledger_views, listings, money
 from interlock.desk.context import Person
 from interlock.desk.finding import Unknown
@@ -118,7 +118,7 @@ async def test_what_cannot_be_is_refused_in_words(stage: Stage) -> None:
     await told(UsageError, "is not a limit", money.set_budget(context, ada, run.id, float("nan")))
     await told(UsageError, "less than a millionth|is not an amount", money.raise_budget(context, ada, run.id, 0))
     await told(UsageError, "name one of them", ledger_views.explain(context, run=run.id, task=run.task_id))
-    await told(UsageError, "no line `x`", ledger_views.explain(context, run=run.id, after="x"))
+    await told(NotFound, "no line `x`", ledger_views.explain(context, run=run.id, after="x"))
     await told(Unknown, "no run `nothing`", ledger_views.explain(context, run="nothing"))
     stage.clock.advance(86_400)
     await told(UsageError, "has no account yet", money.raise_budget(context, ada, "operations", 1))

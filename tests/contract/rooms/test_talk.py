@@ -117,7 +117,7 @@ async def test_thread_wakes_those_who_are_in_it(house: House) -> None:
     assert [each["text"] for each in thread] == ["a question", "anybody?", "@qa?", "still there"]
     assert thread[0]["replies"] == 3
     elsewhere = await house.channel("other")
-    with pytest.raises(UsageError, match="in this channel"):
+    with pytest.raises(NotFound, match="in this channel"):
         await house.say(elsewhere, "lost", parent_id=root["id"])
 
 

@@ -26,14 +26,18 @@ from interlock.core.values import SYSTEM
 from interlock.store import (
     archive,
     audit,
+    controls,
     leaders,
     leases,
     mailbox,
     migrate,
     people,
+    personal,
     restore,
+    schedules,
     snapshots,
     squad,
+    tokens,
     traces,
 )
 from interlock.store.archive import Archive, BadArchive, Manifest
@@ -41,12 +45,13 @@ from interlock.store.engine import Store
 from interlock.store.epochs import Beginning, Uncertain
 from interlock.store.errors import LeaseLost, StoreError, StoreTooNew
 from interlock.store.leaders import Candidate, LeadershipLost
-from interlock.store.schema import Approval, Lane, Meta, Outgoing, Run, Schedule, ToolCall, table
+from interlock.store.schema import Approval, Lane, Meta, Mission, Outgoing, Person, Run, Schedule, ToolCall, table
 from interlock.store.tx import Tx
 from tests.contract.store import furniture
 from tests.migration.released import FOLDER, archive_of, build
 
 LATER = datetime(2027, 1, 1, tzinfo=UTC)
+MISSIONS, PEOPLE = table(Mission), table(Person)
 ROWS = FOLDER / "0002.rows"
 CHANGED = {
     *"accounts activities agents alerts feed firings inbox lanes leaders ledger meta outbox runs schedules".split(),
@@ -213,22 +218,60 @@ async def test_nothing_that_was_under_way_is_done_twice(full: Path, database_url
         assert "run_of_test" in {claim.run.id for claim in claims}
 
 
+def _furnish(tx: Tx, person_id: str, now: datetime) -> None:
+    """A token and schedules."""
+    tokens.add(tx, person_id, "the shop", "d", "operator", None, now, None, ident="tok_1")
+    for name in ("a", "b", "kept"):
+        tx.add(
+            Schedule, id=f"sch_{name}", project_id="default", name=name, kind="goal", text="t", every_s=60.0,
+            timezone="UTC", anchor_at=now, created_by=person_id, created_at=now, updated_at=now,
+        )  # fmt: skip
+
+
+def _stop(tx: Tx, ada: str, bob: str, now: datetime) -> None:
+    """What people stop, in each way that there is."""
+    controls.set_mode(tx, controls.Mode.PAUSED, ada, None, now)
+    tokens.revoke(tx, "tok_1", now)
+    people.unlink(tx, "test:ada")
+    pseudonym = personal.Known(bob, "Bob", ()).pseudonym
+    tx.run(sa.update(PEOPLE).where(PEOPLE.c.id == bob).values(name=pseudonym, role="viewer"))
+    people.unlink(tx, "test:bob")
+    schedules.set_state(tx, "sch_a", "paused", None, None, now)
+    schedules.remove(tx, "sch_b")
+    tx.run(sa.update(MISSIONS).where(MISSIONS.c.id == _first_mission(tx)).values(canceled_at=now))
+
+
+def _first_mission(tx: Tx) -> str:
+    return str(tx.rows(sa.select(MISSIONS.c.id).where(MISSIONS.c.canceled_at.is_(None)).order_by("id"))[0].id)
+
+
 async def test_what_was_stopped_since_the_backup_is_listed(full: Path, database_url: str, tmp_path: Path) -> None:
     await asyncio.to_thread(put, database_url, full, tmp_path)
     taken, now = tmp_path / "taken.backup", LATER
     async with Store(database_url) as store:
         ada = await store.write(squad.ensure_person, "test:ada", "Ada", "operator", now)
         await store.write(squad.ensure_person, "test:eve", "Eve", "viewer", now)
+        bob = await store.write(squad.ensure_person, "test:bob", "Bob", "operator", now)
+        await store.write(_furnish, ada.id, now)
+        mission = await store.read(_first_mission)
         member = await store.write(squad.ensure_member, "default", "tester", "intern", now)
         old = await store.write(squad.ensure_member, "default", "older", "intern", now)
         await store.write(squad.set_state, old.id, "QUARANTINED", "odd")
         await asyncio.to_thread(archive.back_up, database_url, taken, "1", LATER)
         await store.write(squad.set_state, member.id, "QUARANTINED", "odd")
         await store.write(people.set_role, ada.id, "viewer")
+        await store.write(_stop, ada.id, bob.id, now)
     found = await asyncio.to_thread(put, database_url, taken, tmp_path)
     assert found.undone == [
+        ("squad", "squad", "was paused: `interlock pause`"),
         ("agent", member.id, "was in quarantine: `interlock quarantine tester`"),
+        ("token", "tok_1", "the shop was revoked: `interlock token revoke tok_1`"),
         ("person", ada.id, f"Ada was a viewer: `interlock people role {ada.id} viewer`"),
+        ("person", bob.id, f"was erased: `interlock people erase {bob.id}`"),
+        ("mission", mission, f"was canceled: `interlock cancel {mission}`"),
+        ("identity", "test:ada", "was Ada's no more: `interlock people unlink test:ada`"),
+        ("schedule", "sch_a", "was paused, removed or at its end: `interlock schedule pause a --project default`"),
+        ("schedule", "sch_b", "was paused, removed or at its end: `interlock schedule pause b --project default`"),
     ]
     assert (await asyncio.to_thread(put, database_url, taken, tmp_path)).undone == []
 

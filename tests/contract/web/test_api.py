@@ -290,6 +290,11 @@ async def test_every_error_is_one_line_with_the_id_of_its_request(tmp_path: Path
         told = await problem(home, 415, "POST", chat, content=b'{"message": "x"}', headers=form)
         assert told == "the body is not said to be JSON: send `Content-Type: application/json`"
         assert "not an object" in await problem(home, 422, "POST", chat, json=["x"])
+        assert "the body is missing: send a JSON object" in await problem(home, 422, "POST", chat)
+        for path in ("/api/tasks?persona=nobody", "/api/ledger?after=led_none"):
+            await problem(home, 404, "GET", path)
+        for path in ("/api/squad/pause", "/api/squad/resume"):
+            assert (await home.client.post(path)).status_code == 200
         told = await problem(home, 422, "GET", "/api/approvals?status=nope")
         assert "`nope` is not a state: use one of pending, approved" in told
         assert "`mesage`" in await problem(home, 422, "POST", chat, json={"message": "x", "mesage": "y"})

@@ -50,6 +50,7 @@ def test_a_good_file_is_read() -> None:
     [
         (("",), "s.jsonl:1: it is not JSON"),
         ((RUN,), "s.jsonl:1: this is not a session"),
+        ((HEADER, '{"activity": {}}'), "s.jsonl:2: `record` is missing or unknown: it is one of run, "),
         (({**HEADER, "version": 2},), "s.jsonl:1: `version` 2 is newer than this version reads"),
         (({**HEADER, "more": 1},), "s.jsonl:1: `more`"),
         (({**HEADER, "descriptor": {**HEADER["descriptor"], "kind": "task"}},), "s.jsonl:1: `descriptor.kind`"),
@@ -84,6 +85,7 @@ def test_every_fault_has_its_line(lines: tuple[Any, ...], said: str) -> None:
 
 def test_all_faults_are_told_up_to_twenty() -> None:
     assert len(faults(data(HEADER, *["{"] * 5))) == 5
+    assert len(faults(data({"format": "another"}, *["{"] * 5))) == 1
     assert len(faults(data(HEADER, *["{"] * 500))) == session_file.MOST_FAULTS
 
 

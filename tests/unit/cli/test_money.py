@@ -44,6 +44,15 @@ def test_ledger_and_budgets_from_the_command_line(home: Path, capsys: pytest.Cap
     code, out, _ = said(capsys, "budget", "raise", mission, "2", "--note", "it is worth it")
     assert (code, out) == (0, f"{account} may spend $22.00 now, $22.00 of it is left\n")
     assert "may spend $3.00 now" in said(capsys, "budget", "set", account, "3")[1]
+    for args, words in (
+        (("raise", account, "-12.5"), "`-12.5` is not an amount to raise a limit by: give dollars from 0.01 to"),
+        (("set", account, "-1", "--note", "x"), "`-1` is not a limit: give dollars from 0 to"),
+        (("raise", "X", "1"), "no account `X`"),
+    ):
+        code, _, err = said(capsys, "budget", *args)
+        assert (code, words in err) == (1 if "X" in args else 2, True), err
+    code, _, err = said(capsys, "ledger", "--mission", mission, "--after", "led_none")
+    assert (code, err) == (1, "interlock: no line `led_none`: give the id of the last line that you saw\n")
     code, out, _ = said(capsys, "ledger", "--mission", mission)
     assert code == 0
     for words in ("first limit $20.00", "set aside", "limit raised", "it is worth it", "limit lowered", "$19.00"):

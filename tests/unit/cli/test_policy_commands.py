@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from interlock import Interlock
 from interlock.cli.main import run
 
 RULES = """\
@@ -297,6 +298,22 @@ def test_a_replay_over_an_empty_record_is_one_line(cli: Cli) -> None:
         told = cli("replay", "--since", text)
         assert (told.code, "is not a time" in told.err) == (2, True), text
     assert cli("replay", "--mission", "mis_nowhere").code == 1
+
+
+def test_a_replay_by_another_policy_lists_what_it_would_have_held(cli: Cli) -> None:
+    mission = asyncio.run(_mission())
+    Path("p.yaml").write_text("version: 1\nrules: [{id: writes, tools: [file_write], risk: RED, reason: files}]\n")
+    assert "0 newly held" in cli("replay").out
+    done = cli("replay", "--policy", "p.yaml", "--mission", mission)
+    assert (done.code, "newly held" in done.out, "RED by rule `writes`: files" in done.out) == (0, True, True)
+    told = json.loads(cli("replay", "--policy", "p.yaml", "--json").out)
+    assert {each["kind"] for each in told["changes"]} == {"newly held"}
+    assert told["newly_held"] == len(told["changes"]) > 0
+
+
+async def _mission() -> str:
+    async with Interlock.open(model="rehearsal/offline") as box:
+        return (await box.run("Compare A and B")).mission_id
 
 
 async def _make_home() -> None:

@@ -60,6 +60,7 @@ def test_words_stand_for_expressions() -> None:
         ("* * * * 5-2", "field 5 (day of week): `5-2` runs backwards: write `5-7,0-2`"),
         ("٣ * * * *", "field 1 (minute): `٣` is not understood"),
         ("* * * *", "it has 4 fields instead of 5"),
+        ("*", "it has 1 field instead of 5"),
         ("* * * * * *", "it has 6 fields instead of 5"),
         ("", "it has 0 fields instead of 5"),
         ("@reboot", "`@reboot` is not a known schedule shorthand"),
