@@ -35,6 +35,7 @@ MOST_SCRIPTS = 50
 MOST_VALUES = 500
 """The most values of a call, of those that resemble commands, that are judged."""
 _WORD = re.compile(r"\s*(?:[A-Za-z_]+|[\w-]*\d[\w-]*)\s*")
+_WIDE_COLON = frozenset("\uff1a\ufe55\ufe13")
 _SCHEME = re.compile(
     r"\s*(?:[A-Za-z][A-Za-z0-9+.-]{1,20}:[/\\]|(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{2,5}(?:[/?]\S*)?$|"
     r"(?:javascript|vbscript|data|file|mailto|blob|jar|ldaps?|gopher|dict|smb|s?ftp|tel|sms|sip|view-source|about|chrome|"
@@ -99,7 +100,9 @@ def _is_harmless(args: Mapping[str, Any], kind: int) -> bool:
 def _is_harmless_text(what: int, text: str) -> bool:
     if what == Content.PROSE:
         return not (injections.may_be_active_content(text) or embedded_requests.may_hold(text))
-    if ":" in text or injections.may_inject(text) or (" " in text and injections.may_run(text)):
+    if ":" in text or not (text.isascii() or _WIDE_COLON.isdisjoint(text)):
+        return False
+    if injections.may_inject(text) or (" " in text and injections.may_run(text)):
         return False
     if what == Content.PATH:
         return not paths.judge(text, writes=True, closed=False)
@@ -223,8 +226,9 @@ class _Judgement:
             self._request(text, what, args)
         if injections.may_be_active_content(text):
             self.add(injections.findings_in_cell(text))
-        if what & Content.URL or (not what & Content.PROSE and ":" in text and _SCHEME.match(text)):
-            self._address(key, text, what)
+        address = text if text.isascii() or what & Content.PROSE else urls.undisguised(text)
+        if what & Content.URL or (not what & Content.PROSE and ":" in address and _SCHEME.match(address)):
+            self._address(key, address, what)
         if (what & Content.RUN or not what & _SPOKEN) and not (self.builtin or self.settled):
             if what & Content.RUN or injections.may_inject(text):
                 self._value(text, what)

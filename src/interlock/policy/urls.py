@@ -20,6 +20,7 @@ MOST_QUERY = 400
 """The longest decoded query that is still ordinary, in characters."""
 MOST_VALUE = 200
 _SCHEME = re.compile(r"^([a-z][a-z0-9+.-]*):", re.IGNORECASE)
+_WITH_SLASHES = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}:[/\\]")
 _HOST_PORT = re.compile(r"^(?:[\w-]+\.)*[\w-]+(?::\d{1,5})?(?:[/?#]|$)|^\[")
 _PUBLIC_SCHEMES = frozenset(("http", "https"))
 _PRIVATE_NAMES = (
@@ -115,6 +116,12 @@ def parse(text: str) -> Address | None:
     rest = after[len(authority) :]
     user, _, host = authority.rpartition("@")
     return Address(scheme, _host(host), bool(user) or torn, rest, torn or _is_disguised(unquote(host)))
+
+
+def undisguised(text: str) -> str:
+    """The text, folded if its scheme or slashes are written with look-alikes: `ｈｔｔｐ：／／…`."""
+    plain = fold(text[:LONGEST]).strip()
+    return plain if _WITH_SLASHES.match(plain) and not _WITH_SLASHES.match(text.strip()) else text
 
 
 def _host(text: str) -> str:
