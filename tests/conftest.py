@@ -20,8 +20,10 @@ from psycopg import sql
 FOLDERS = ("unit", "contract", "integration", "migration", "e2e", "chaos")
 TIMEOUT_S = float(os.environ.get("TEST_TIMEOUT_S", "180"))
 
-hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None, print_blob=True)
-hypothesis.settings.register_profile("explore", deadline=None, print_blob=True)
+hypothesis.settings.register_profile(
+    "repeatable", max_examples=50, derandomize=True, deadline=None, database=None, print_blob=True
+)
+hypothesis.settings.register_profile("explore", max_examples=500, deadline=None, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 

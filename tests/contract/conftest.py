@@ -38,11 +38,14 @@ def migrated_database(postgres_server: str) -> str:
 
 
 class Sweeper:
-    """Empties a PostgreSQL database over a persistent connection: a new one would have to look up every table first."""
+    """Empties a PostgreSQL database over a persistent connection: a new one would have to look up every table first.
+
+    The deletions are in a function that only this connection sees, so that they are planned once.
+    """
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._connection = psycopg.connect(url, autocommit=True)
+        self._connect()
 
     def sweep(self) -> None:
         """Deletes all rows and disconnects everybody else."""
@@ -50,14 +53,22 @@ class Sweeper:
             self._empty()
         except psycopg.OperationalError:
             self.close()
-            self._connection = psycopg.connect(self._url, autocommit=True)
+            self._connect()
             self._empty()
+
+    def _connect(self) -> None:
+        self._connection = psycopg.connect(self._url, autocommit=True)
+        tables = reversed(SQLModel.metadata.sorted_tables)
+        deletions = (sql.SQL("DELETE FROM {};").format(sql.Identifier("public", table.name)) for table in tables)
+        self._connection.execute(
+            sql.SQL("CREATE FUNCTION pg_temp.sweep() RETURNS void LANGUAGE plpgsql AS $$BEGIN {} END$$").format(
+                sql.SQL(" ").join(deletions)
+            )
+        )
 
     def _empty(self) -> None:
         self._connection.execute(OTHERS)
-        tables = reversed(SQLModel.metadata.sorted_tables)
-        deletions = (sql.SQL("DELETE FROM {}").format(sql.Identifier(table.name)) for table in tables)
-        self._connection.execute(sql.SQL("; ").join(deletions))
+        self._connection.execute("SELECT pg_temp.sweep()")
 
     def close(self) -> None:
         """Disconnects."""

@@ -23,7 +23,8 @@ def usual() -> Iterator[None]:
     before = gc.get_threshold()
     yield
     gc.set_threshold(*before)
-    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 def test_what_is_loaded_is_not_looked_at_again() -> None:

@@ -1,9 +1,10 @@
 """Other readings of a text: the quick look never leaves one out."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.policy.folding import is_odd, nested, readings
+from tests.examples import times
 
 PIECES = st.lists(st.text("abcz", min_size=2, max_size=9), min_size=1, max_size=7)
 PLAIN = st.tuples(
@@ -16,14 +17,14 @@ SIGNED = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@settings(max_examples=400)
+@times(4)
 @given(SIGNED)
 def test_a_text_with_a_sign_of_encoding_is_odd_where_it_has_another_reading(text: str) -> None:
     if any(sign in text for sign in '%&\\=[{"') or not text.isascii():
         assert is_odd(text) or (list(readings(text)) == [] and nested(text) is None)
 
 
-@settings(max_examples=200)
+@times(2)
 @given(PLAIN)
 def test_plain_words_have_no_other_reading(text: str) -> None:
     assert not is_odd(text)

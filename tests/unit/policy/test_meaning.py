@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.policy.calls import Call, Caller, Decision
@@ -21,6 +21,7 @@ from interlock.policy.meaning import findings
 from interlock.policy.policy_file import policy_from
 from interlock.policy.risk import Effect, Risk
 from interlock.policy.rules import Policy
+from tests.examples import times
 
 HERE = Path(__file__).parent / "calls"
 RULES = {kind.rule for kind in KINDS} | {"builtin:secret", "builtin:production"}
@@ -119,7 +120,7 @@ DISGUISES: dict[str, Callable[[str, list[bool]], str]] = {
 }
 
 
-@settings(max_examples=300)
+@times(3)
 @given(st.sampled_from(CORE), st.sampled_from(sorted(DISGUISES)), st.lists(st.booleans(), min_size=3, max_size=9))
 def test_disguise_of_a_value_does_not_lower_red(core: tuple[str, str, str], how: str, which: list[bool]) -> None:
     tool, key, value = core
@@ -131,7 +132,7 @@ EXTRA = st.dictionaries(
 )
 
 
-@settings(max_examples=200)
+@times(2)
 @given(st.sampled_from([core for core in CORE if core[0] == "helper"]), EXTRA, st.integers(0, 5))
 def test_wrapping_a_call_does_not_lower_red(core: tuple[str, str, str], extra: dict[str, Any], how: int) -> None:
     _, key, value = core
@@ -150,7 +151,7 @@ def test_wrapping_a_call_does_not_lower_red(core: tuple[str, str, str], extra: d
 ENTRIES = [call for table in ("honest", "hostile") for group in GROUPS for call in as_calls(table, group)]
 
 
-@settings(max_examples=300)
+@times(3)
 @given(st.sampled_from(ENTRIES), EXTRA)
 def test_more_arguments_never_lower_a_risk(call: dict[str, Any], extra: dict[str, Any]) -> None:
     before = answer(Policy.builtin(), call)
@@ -172,7 +173,7 @@ TOOLS = st.sampled_from(
 )
 
 
-@settings(max_examples=150)
+@times(1.5)
 @given(TOOLS, st.dictionaries(KEYS | st.text(max_size=8), JSON, max_size=4), st.booleans())
 def test_any_arguments_are_judged_without_an_error(tool: str, args: dict[str, Any], ours: bool) -> None:
     call = Call(tool=tool, args=args, is_builtin=ours)

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.policy import argument_names, arguments, meaning
 from interlock.policy.calls import Call, Raised
 from interlock.policy.rules import Policy
+from tests.examples import times
 from tests.unit.policy.test_meaning import ENTRIES
 
 NAMES = st.sampled_from(
@@ -25,7 +26,7 @@ VALUES = PIECES | st.text(max_size=12) | st.integers(0, 99) | st.booleans() | st
 ARGS = st.dictionaries(NAMES, VALUES, max_size=3)
 
 
-@settings(max_examples=200)
+@times(2)
 @given(st.sampled_from("helper publish_branch write_file get_page bash database".split()), ARGS)
 def test_where_arguments_say_nothing_the_whole_look_finds_nothing(tool: str, args: dict[str, Any]) -> None:
     if meaning._is_harmless(args, argument_names.kind_of(tool)):
@@ -39,7 +40,7 @@ def looked_at(args: dict[str, Any]) -> arguments.Inspection:
     return arguments.inspect({"deep": args})
 
 
-@settings(max_examples=200)
+@times(2)
 @given(ARGS)
 def test_quiet_arguments_hold_no_secret_and_no_production(args: dict[str, Any]) -> None:
     quick, whole = arguments.inspect(args), looked_at(args)

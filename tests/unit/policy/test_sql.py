@@ -3,8 +3,7 @@
 import time
 
 import pytest
-import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import TokenError
@@ -14,10 +13,11 @@ from interlock.policy.kinds import DATABASE_UNREADABLE
 from interlock.policy.risk import Risk
 from interlock.policy.sql_functions import COMPUTES
 from interlock.policy.sql_tokens import readings
-from tests.unit.policy.test_meaning import HERE
+from tests.examples import times
+from tests.unit.policy.test_meaning import groups_of
 
-HOSTILE: list[str] = yaml.safe_load((HERE / "hostile.yaml").read_text())["sql"]
-HONEST: list[str] = yaml.safe_load((HERE / "honest.yaml").read_text())["sql"]
+HOSTILE: list[str] = groups_of("hostile")["sql"]
+HONEST: list[str] = groups_of("honest")["sql"]
 WRITES = [
     "SELECT * FROM users FOR UPDATE",
     "SELECT * FROM users FOR NO KEY UPDATE SKIP LOCKED",
@@ -54,7 +54,7 @@ def test_reads_of_the_table_raise_nothing() -> None:
 GAPS = st.sampled_from([" ", "\n", "\t", " /* x */ ", " -- y\n", "/**/"])
 
 
-@settings(max_examples=300)
+@times(3)
 @given(
     st.sampled_from(HOSTILE),
     st.sampled_from(["lower", "upper", "swapcase"]),
@@ -68,7 +68,7 @@ def test_case_gaps_and_comments_do_not_lower_red(text: str, case: str, gap: str,
         assert any(found.risk is Risk.RED for found in sql.judge(each)), each
 
 
-@settings(max_examples=200)
+@times(2)
 @given(st.sampled_from(HONEST), st.sampled_from(HOSTILE))
 def test_a_read_before_it_does_not_lower_red(read: str, text: str) -> None:
     opened = read.count("'") % 2 or "\\" in read or "--" in read or read.endswith(";")
@@ -94,7 +94,7 @@ def test_some_reading_has_the_statements_that_a_parser_finds() -> None:
 QUOTED = st.text(st.sampled_from("ab';-/*\\\"`$#[]().\n "), max_size=14)
 
 
-@settings(max_examples=300)
+@times(3)
 @given(QUOTED, QUOTED)
 def test_what_stands_outside_quotes_of_standard_sql_is_always_seen(inside: str, after: str) -> None:
     quoted = "'" + inside.replace("'", "''") + "'"
