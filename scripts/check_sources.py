@@ -68,6 +68,19 @@ def docstring_faults(module: ast.Module) -> Iterator[tuple[int, str]]:
         yield 1, "no docstring: say what the module is for and what does not belong in it"
 
 
+def name_faults(module: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and problem of every constant that a module defines a second time: what used the first uses the second."""
+    seen: set[str] = set()
+    for node in module.body:
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        for name in [target.id for target in targets if isinstance(target, ast.Name) and target.id.isupper()]:
+            if name in seen:
+                yield node.lineno, f"`{name}` has a value already: give this one another name"
+            seen.add(name)
+
+
 def trace_faults(text: str) -> Iterator[tuple[int, str]]:
     """Line and problem of every trace of the machine the text was written on."""
     if not any(pattern.search(text) for pattern in TRACES.values()):
@@ -93,6 +106,7 @@ def faults_of(path: Path) -> Iterator[tuple[int, str]]:
         yield error.lineno or 1, f"does not parse: {error.msg}"
         return
     yield from docstring_faults(module)
+    yield from name_faults(module)
     if not is_migration(path):
         yield from size_faults(path, text, module)
 

@@ -74,6 +74,7 @@ BAD = {
     "long.py": ('"""Doc."""\n' + "x = 1\n" * 400, "a module of 401 lines"),
     "function.py": (LONG_FUNCTION, "`f` has 61 lines"),
     "broken.py": ("def", "does not parse"),
+    "twice.py": ('"""Doc."""\nLIMIT = 1\nLIMIT = 2\n', "`LIMIT` has a value already"),
 }
 
 

@@ -35,7 +35,6 @@ MOST_SCRIPTS = 50
 MOST_VALUES = 500
 """The most values of a call, of those that resemble commands, that are judged."""
 _WORD = re.compile(r"\s*(?:[A-Za-z_]+|[\w-]*\d[\w-]*)\s*")
-_WIDE_COLON = frozenset("\uff1a\ufe55\ufe13")
 _SCHEME = re.compile(
     r"\s*(?:[A-Za-z][A-Za-z0-9+.-]{1,20}:[/\\]|(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{2,5}(?:[/?]\S*)?$|"
     r"(?:javascript|vbscript|data|file|mailto|blob|jar|ldaps?|gopher|dict|smb|s?ftp|tel|sms|sip|view-source|about|chrome|"
@@ -100,9 +99,7 @@ def _is_harmless(args: Mapping[str, Any], kind: int) -> bool:
 def _is_harmless_text(what: int, text: str) -> bool:
     if what == Content.PROSE:
         return not (injections.may_be_active_content(text) or embedded_requests.may_hold(text))
-    if ":" in text or not (text.isascii() or _WIDE_COLON.isdisjoint(text)):
-        return False
-    if injections.may_inject(text) or (" " in text and injections.may_run(text)):
+    if urls.has_colon(text) or injections.may_inject(text) or (" " in text and injections.may_run(text)):
         return False
     if what == Content.PATH:
         return not paths.judge(text, writes=True, closed=False)

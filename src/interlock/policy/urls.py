@@ -21,6 +21,7 @@ MOST_QUERY = 400
 MOST_VALUE = 200
 _SCHEME = re.compile(r"^([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 _WITH_SLASHES = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}:[/\\]")
+_COLONS = frozenset("\uff1a\ufe55\ufe13")
 _HOST_PORT = re.compile(r"^(?:[\w-]+\.)*[\w-]+(?::\d{1,5})?(?:[/?#]|$)|^\[")
 _PUBLIC_SCHEMES = frozenset(("http", "https"))
 _PRIVATE_NAMES = (
@@ -116,6 +117,11 @@ def parse(text: str) -> Address | None:
     rest = after[len(authority) :]
     user, _, host = authority.rpartition("@")
     return Address(scheme, _host(host), bool(user) or torn, rest, torn or _is_disguised(unquote(host)))
+
+
+def has_colon(text: str) -> bool:
+    """Whether there is a colon, also a wide or small one, without which nothing begins with a scheme."""
+    return ":" in text or not (text.isascii() or _COLONS.isdisjoint(text))
 
 
 def undisguised(text: str) -> str:

@@ -29,7 +29,7 @@ _COUNT_OPEN = sa.select(sa.func.count().label("n")).where(_al.kind == b("sort"),
 _RAISED = (
     sa.select(_al.id).where(_al.kind == b("sort"), _al.created_at >= b("since", type_=_al.created_at.type)).limit(1)
 )
-_RAISED_ABOUT = (
+_RAISED_ABOUT_SINCE = (
     sa.select(_al.id)
     .where(
         _al.subject == b("about"), _al.kind == b("sort"), _al.created_at > b("since", type_=_al.created_at.type)
@@ -118,7 +118,7 @@ def was_ever_raised(tx: Tx, kind: str, subject: str) -> bool:
 
 def raised_about(tx: Tx, kind: str, subject: str, since: datetime) -> bool:
     """Whether there was an alert of a kind about a subject after a moment, seen or not."""
-    return tx.one(_RAISED_ABOUT, {"sort": kind, "about": subject, "since": since}) is not None
+    return tx.one(_RAISED_ABOUT_SINCE, {"sort": kind, "about": subject, "since": since}) is not None
 
 
 def one(tx: Tx, alert_id: str) -> Any | None:

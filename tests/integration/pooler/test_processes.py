@@ -39,8 +39,11 @@ ASK = Answer([tool_use("toolu_look", "recall", query="queues")])
 HANG = Answer([text("on its way " * 50)], ending=Ending.HANG, events_before_ending=4)
 DONE = Answer([text("done")])
 ENDED = "stopped; what was running goes on at the next start"
-_HELD = sa.select(table(Run).c.worker_id, sa.func.count().label("runs")).where(table(Run).c.status == "running")
-_HELD = _HELD.group_by(table(Run).c.worker_id)
+_HELD = (
+    sa.select(table(Run).c.worker_id, sa.func.count().label("runs"))
+    .where(table(Run).c.status == "running")
+    .group_by(table(Run).c.worker_id)
+)
 
 
 @dataclass
