@@ -13,9 +13,9 @@ from typing import Any
 
 from bench.peers.decision_driver import AGENT, COMMIT, QUESTIONS, RULES, TASK, TOOL
 from bench.peers.environment import PeerFailed, Process, python_of, versions
+from interlock.policy.as_code.policy_file import policy_from
 from interlock.policy.calls import Call, Caller
 from interlock.policy.decide import decide
-from interlock.policy.policy_file import policy_from
 from interlock.policy.risk import Effect, Trust
 from interlock.policy.rules import Policy
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from interlock.policy.conditions import FIELDS
-from interlock.policy.lint import KINDS
-from interlock.policy.policy_file import RULE_KEYS, TOP
+from interlock.policy.as_code.conditions import FIELDS
+from interlock.policy.as_code.lint import KINDS
+from interlock.policy.as_code.policy_file import RULE_KEYS, TOP
 
 FILE: Mapping[str, str] = {
     "version": "`1`",

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from interlock.policy.builtin import BASE
+from interlock.policy.definitions.vocabulary import ACTS, MAY_ACT
 from interlock.policy.kinds import KINDS
 from interlock.policy.risk import MATRIX, Effect, Risk, Trust
-from interlock.policy.vocabulary import ACTS, MAY_ACT
 from interlock.state_machine.machine import diagram
 from interlock.state_machine.table import COORDINATOR_CLEARS, TRANSITIONS, BlockKind, Part
 from scripts import docs_chat, docs_commands, docs_performance, docs_policy, docs_prompts

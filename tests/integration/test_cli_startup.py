@@ -44,7 +44,7 @@ def test_secrets_are_masked_without_what_the_words_of_all_tools_mean(cli: Cli) -
     code = f"{masks}\nprint(*(name for name in sys.modules if name.startswith('interlock.policy')))"
     found = loaded_by(cli, code)
     assert "interlock.policy.secrets" in found
-    assert "interlock.policy.words" not in found
+    assert "interlock.policy.definitions.vocabulary" not in found
 
 
 def test_help_names_every_command(cli: Cli) -> None:

@@ -20,8 +20,8 @@ from interlock.app.box import Interlock, MissionResult
 from interlock.cli.main import build
 from interlock.desk.conversation import Reply
 from interlock.policy import budgets
+from interlock.policy.as_code.policy_file import policy_from
 from interlock.policy.builtin import BASE
-from interlock.policy.policy_file import policy_from
 from interlock.policy.risk import MATRIX, Effect, Risk, Trust
 from interlock.settings import Settings
 from interlock.tools.builtin import builtin_tools

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from interlock.policy.as_code.cases import run_tests
+from interlock.policy.as_code.policy_file import policy_from
 from interlock.policy.builtin import BASE
-from interlock.policy.cases import run_tests
-from interlock.policy.policy_file import policy_from
 from interlock.state_machine.table import TRANSITIONS
 from scripts.generate_docs import PARTS, ROOT, regenerated, stale
 

@@ -14,7 +14,7 @@ from interlock.agents.prompt_input import BlockNote, MemoryNote, SaidNote, TaskN
 from interlock.agents.quoting import one_line
 from interlock.memory import blocks, recall
 from interlock.policy.audience import is_overheard
-from interlock.policy.lesson_rules import UNTRUSTED
+from interlock.policy.learning.lesson_rules import UNTRUSTED
 from interlock.store import open_tasks, rooms
 from interlock.store.posting import CHILD_END
 from interlock.store.tx import Ask, Tx

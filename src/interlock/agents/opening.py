@@ -46,7 +46,7 @@ from interlock.core.values import microusd
 from interlock.llm.messages import Message, StopReason, Text, ToolSpec, Usage
 from interlock.policy.budgets import day_key
 from interlock.policy.calls import Caller
-from interlock.policy.lesson_rules import REHEARSED, UNTRUSTED, best
+from interlock.policy.learning.lesson_rules import REHEARSED, UNTRUSTED, best
 from interlock.policy.risk import Trust
 from interlock.store import ledger
 from interlock.store.ledger import Opening, OverBudget, Spender

@@ -12,7 +12,7 @@ from interlock.agents.bootstrap import NOTHING, Bootstrap
 from interlock.agents.prompt import LessonNote, PromptData, mode_of
 from interlock.agents.prompt_input import Mode, Place
 from interlock.agents.session import Session
-from interlock.policy.lesson_rules import UNTRUSTED, disputes
+from interlock.policy.learning.lesson_rules import UNTRUSTED, disputes
 
 HEARTBEAT = "HEARTBEAT.md"
 WITHOUT_FILES = frozenset({learning.KIND, voting.KIND, routing.KIND})

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Literal
 
 from interlock.llm.messages import Block, Message, Text, ToolResult
-from interlock.policy.folding import fold
+from interlock.policy.values.folding import fold
 
 Origin = Literal["system", "background", "schedule"]
 _S, _E, _A = "[s5$ꜱꮪƽ]", "[e3]", "[a4@]"

@@ -11,10 +11,10 @@ from interlock.agents.persona import PersonaSet, load_personas
 from interlock.core.errors import ConfigError
 from interlock.core.strict_yaml import LARGEST_BYTES
 from interlock.llm.prices import PriceTable, prices_from
-from interlock.policy import lint
+from interlock.policy.as_code import lint
+from interlock.policy.as_code.cases import Surroundings
+from interlock.policy.as_code.policy_file import policy_from
 from interlock.policy.builtin import BASE
-from interlock.policy.cases import Surroundings
-from interlock.policy.policy_file import policy_from
 from interlock.policy.rules import Policy
 from interlock.settings import Settings
 from interlock.tools.catalogue import BUILTIN

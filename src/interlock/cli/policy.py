@@ -15,8 +15,8 @@ from interlock.core.errors import ConfigError, InterlockError, UsageError
 from interlock.core.text import amount
 
 if TYPE_CHECKING:
+    from interlock.policy.as_code.lint import Remark
     from interlock.policy.calls import Decision
-    from interlock.policy.lint import Remark
     from interlock.policy.rules import Case, Policy
 
 FAILED = 1
@@ -60,8 +60,8 @@ def policy_check(file: File = None, tools: ToolsFile = None, prefix: Prefix = ""
     """
     from interlock.app import config
     from interlock.cli import screen
-    from interlock.policy import lint
-    from interlock.policy.cases import run_tests
+    from interlock.policy.as_code import lint
+    from interlock.policy.as_code.cases import run_tests
 
     settings = opening.settings()
     path, known = file or settings.policy, _known(tools, prefix)
@@ -117,7 +117,7 @@ def _checked(
 
 def _unanswerable(found: "Policy") -> list["Remark"]:
     """Rules that ask for more people than there are; none where there is no home yet to know people."""
-    from interlock.policy import lint
+    from interlock.policy.as_code import lint
 
     if not lint.without_people(found, 1):
         return []
@@ -132,8 +132,8 @@ def _unanswerable(found: "Policy") -> list["Remark"]:
 
 def _known(tools: Path | None, prefix: str) -> frozenset[str]:
     from interlock.app import config
+    from interlock.policy.as_code.suggest import tools_of
     from interlock.policy.builtin import BASE
-    from interlock.policy.suggest import tools_of
 
     more = () if tools is None else (f"{prefix}{tool['name']}" for tool in tools_of(_document(tools)))
     return config.builtin_names().union(BASE, more)
@@ -150,8 +150,8 @@ def policy_test(
     from interlock.app import config
     from interlock.cli import screen
     from interlock.core.errors import placed
-    from interlock.policy.case_file import cases_from
-    from interlock.policy.cases import run_tests
+    from interlock.policy.as_code.case_file import cases_from
+    from interlock.policy.as_code.cases import run_tests
 
     settings = opening.settings()
     found = config.load_policy(policy or settings.policy)
@@ -187,7 +187,7 @@ def policy_explain(
     """
     from interlock.app import config
     from interlock.cli import screen
-    from interlock.policy.cases import answer
+    from interlock.policy.as_code.cases import answer
 
     if stdin == (call is not None):
         raise UsageError("give one call as JSON, or `--stdin` with one on each line")
@@ -262,7 +262,7 @@ def policy_suggest(
     never lowers a risk.
     """
     from interlock.cli import screen
-    from interlock.policy.suggest import draft, suggestions, tools_of
+    from interlock.policy.as_code.suggest import draft, suggestions, tools_of
 
     found, faults = suggestions(tools_of(_document(file)), prefix)
     if as_json:

@@ -8,7 +8,7 @@ from interlock.desk.context import DeskContext, Person, require_operator
 from interlock.desk.finding import find
 from interlock.desk.views import View, view, views
 from interlock.memory import lesson_book
-from interlock.policy.lesson_rules import UNTRUSTED
+from interlock.policy.learning.lesson_rules import UNTRUSTED
 from interlock.store import lesson_uses, lesson_versions, squad
 from interlock.store import lessons as lesson_store
 from interlock.store.approvals import name_of

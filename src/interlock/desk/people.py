@@ -13,7 +13,7 @@ from interlock.core.ids import new_id
 from interlock.core.text import visible
 from interlock.desk.context import ROLES, DeskContext, Person
 from interlock.desk.views import View, view
-from interlock.policy.spelling import plain
+from interlock.policy.values.spelling import plain
 from interlock.store import audit, withdrawals
 from interlock.store import people as store
 from interlock.store.tx import Tx

@@ -12,8 +12,8 @@ from interlock.core.errors import UsageError
 from interlock.desk.context import DeskContext
 from interlock.desk.finding import find
 from interlock.desk.views import View
+from interlock.policy.as_code.replay import Change, Recorded, Replay
 from interlock.policy.calls import Call, Caller
-from interlock.policy.replay import Change, Recorded, Replay
 from interlock.policy.risk import Effect, Risk, Trust
 from interlock.policy.rules import Policy
 from interlock.store import people, recorded_calls

@@ -19,7 +19,7 @@ from interlock.graph.vote_questions import poll
 from interlock.memory import lesson_book
 from interlock.memory.facts import Scope
 from interlock.policy.budgets import TASK
-from interlock.policy.lesson_rules import USUAL, Outcome, Thresholds
+from interlock.policy.learning.lesson_rules import USUAL, Outcome, Thresholds
 from interlock.policy.loops import Limits
 from interlock.settings.agency import DelegationSettings
 from interlock.settings.model import Loops

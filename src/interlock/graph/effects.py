@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from interlock.graph.view import MissionView, Result, TaskView, derived_id
-from interlock.policy import lesson_rules
+from interlock.policy.learning import lesson_rules
 from interlock.store.audit import TASK_WAITS
 
 Effect = dict[str, Any]

@@ -3,7 +3,7 @@
 from interlock.graph import effects
 from interlock.graph.effects import Effect
 from interlock.graph.view import MissionView, TaskView
-from interlock.policy import lesson_rules
+from interlock.policy.learning import lesson_rules
 
 
 def lookbacks(view: MissionView) -> list[Effect]:

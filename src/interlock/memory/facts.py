@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from interlock.policy.lesson_rules import REHEARSED, UNTRUSTED
+from interlock.policy.learning.lesson_rules import REHEARSED, UNTRUSTED
 from interlock.policy.secrets import scrub, scrub_value
 from interlock.store import blobs, facts, lessons
 from interlock.store.tx import Tx

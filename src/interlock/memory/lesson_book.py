@@ -12,9 +12,9 @@ from typing import Any
 from interlock.core.errors import Conflict, NotFound
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind
-from interlock.policy import lesson_rules as rules
-from interlock.policy.lesson_rules import IN_USE, REHEARSED, UNTRUSTED, Outcome, Standing, Thresholds
-from interlock.policy.lesson_similarity import Likeness, likeness
+from interlock.policy.learning import lesson_rules as rules
+from interlock.policy.learning.lesson_rules import IN_USE, REHEARSED, UNTRUSTED, Outcome, Standing, Thresholds
+from interlock.policy.learning.lesson_similarity import Likeness, likeness
 from interlock.settings.model import LessonSettings
 from interlock.store import approvals, audit, lesson_uses, lesson_versions, lessons
 from interlock.store.tx import Tx

@@ -18,8 +18,8 @@ from interlock.memory import lesson_book
 from interlock.memory.facts import WINDOW
 from interlock.oversight import lesson_json
 from interlock.oversight.retention import BatchSizer
-from interlock.policy import lesson_rules
-from interlock.policy.lesson_rules import REHEARSED, UNTRUSTED, USUAL, Thresholds
+from interlock.policy.learning import lesson_rules
+from interlock.policy.learning.lesson_rules import REHEARSED, UNTRUSTED, USUAL, Thresholds
 from interlock.store import audit, facts, learner_reviews, lesson_uses, lessons, tasks, traces
 from interlock.store.engine import Store
 from interlock.store.tx import Tx

@@ -14,7 +14,7 @@ from interlock.agents.quoting import one_line
 from interlock.agents.task_messages import TASK_TYPES
 from interlock.core.text import storable
 from interlock.memory.lesson_book import Finding
-from interlock.policy.lesson_fitness import unfit
+from interlock.policy.learning.lesson_fitness import unfit
 
 KINDS = ("win", "error", "fix", "optimisation")
 MOST = 10

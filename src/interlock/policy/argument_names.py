@@ -5,12 +5,14 @@ The values are judged by the modules of these topics.
 
 from functools import lru_cache
 
-from interlock.policy import amounts, recipients, services, side_effects, verbs
-from interlock.policy.folding import fold
-from interlock.policy.production import is_prose_key
-from interlock.policy.tool_definitions import words
-from interlock.policy.tool_descriptions import read_prose
-from interlock.policy.tool_names import Says, read_name
+from interlock.policy.command_lines import services
+from interlock.policy.definitions import verbs
+from interlock.policy.definitions.tool_definitions import words
+from interlock.policy.definitions.tool_descriptions import read_prose
+from interlock.policy.definitions.tool_names import Says, read_name
+from interlock.policy.values import amounts, recipients, side_effects
+from interlock.policy.values.folding import fold
+from interlock.policy.values.production import is_prose_key
 
 
 class Content:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from interlock.policy.folding import decoded, fold, in_numbers, is_odd, nested, readings
-from interlock.policy.production import is_prose_key, key_names_production, may_name_production, names_production
 from interlock.policy.secrets import Finding, first_secret, hints_at_secret, may_hold_secret, names_secret, scrub
+from interlock.policy.values.folding import decoded, fold, in_numbers, is_odd, nested, readings
+from interlock.policy.values.production import is_prose_key, key_names_production, may_name_production, names_production
 
 DEEPEST = 64
 MOST_VALUES = 20_000

@@ -4,16 +4,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from interlock.policy import command_tools, meaning, placeholders, taint
+from interlock.policy import meaning, placeholders, taint
 from interlock.policy.arguments import Inspection, inspect
+from interlock.policy.as_code.conditions import Context, context_of
 from interlock.policy.binding import same
 from interlock.policy.builtin import BASE
 from interlock.policy.calls import ApprovedBinding, Call, Caller, Decision, Raised
-from interlock.policy.conditions import Context, context_of
+from interlock.policy.command_lines import command_tools
+from interlock.policy.definitions.tool_definitions import looks_red
 from interlock.policy.grants import Grant, covering
 from interlock.policy.risk import MATRIX, Effect, Risk, Trust
 from interlock.policy.rules import Applicable, Policy, Rule
-from interlock.policy.tool_definitions import looks_red
 
 SECRET_RULE = "builtin:secret"
 PRODUCTION_RULE = "builtin:production"

@@ -11,8 +11,8 @@ from typing import Any
 from interlock.core.values import digest
 from interlock.policy.binding import same
 from interlock.policy.calls import Call, Caller
-from interlock.policy.production import is_prose_key
 from interlock.policy.risk import Risk, Trust
+from interlock.policy.values.production import is_prose_key
 
 REWRITTEN = 0.1
 """The fraction of a persona's words that may change before it counts as a different one."""

@@ -7,29 +7,18 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from interlock.policy import (
-    amounts,
-    argument_names,
-    argv,
-    commands,
-    embedded_requests,
-    injections,
-    kinds,
-    languages,
-    other_code,
-    paths,
-    recipients,
-    side_effects,
-    sql,
-    urls,
-    verbs,
-)
+from interlock.policy import argument_names, kinds
 from interlock.policy.argument_names import Content, ToolKind
 from interlock.policy.builtin import BASE
 from interlock.policy.calls import Call, Raised
-from interlock.policy.folding import fold, is_odd, nested, readings
+from interlock.policy.code import languages, other_code
+from interlock.policy.command_lines import argv, commands
+from interlock.policy.definitions import verbs
 from interlock.policy.own_tools import OWN, SETTLED, lists, orders, overrides, presses, texts
+from interlock.policy.queries import sql
 from interlock.policy.rules import Policy
+from interlock.policy.values import amounts, embedded_requests, injections, paths, recipients, side_effects, urls
+from interlock.policy.values.folding import fold, is_odd, nested, readings
 
 MOST_SCRIPTS = 50
 MOST_VALUES = 500

@@ -7,12 +7,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from interlock.policy import argument_names, git, kinds, paths, sql, urls
+from interlock.policy import argument_names, kinds
 from interlock.policy.argument_names import Content
 from interlock.policy.calls import Raised
-from interlock.policy.embedded_requests import PRESSES
-from interlock.policy.folding import fold
-from interlock.policy.verbs import asks_for_act, asks_for_deed
+from interlock.policy.command_lines import git
+from interlock.policy.definitions.verbs import asks_for_act, asks_for_deed
+from interlock.policy.queries import sql
+from interlock.policy.values import paths, urls
+from interlock.policy.values.embedded_requests import PRESSES
+from interlock.policy.values.folding import fold
 
 _READ_METHODS = frozenset("GET HEAD OPTIONS QUERY".split())
 _PRESSED = re.compile(r"\s*(?:left_|double_|dbl)?(?:click|tap|press)\W(?P<what>.*)", re.IGNORECASE | re.DOTALL)

@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 
 from interlock.core.values import digest
+from interlock.policy.as_code.conditions import Condition
 from interlock.policy.builtin import BASE
-from interlock.policy.conditions import Condition
 from interlock.policy.kinds import KINDS
 from interlock.policy.risk import Risk
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from interlock.policy.spelling import words
+from interlock.policy.values.spelling import words
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from interlock.policy.calls import Call, Caller, Raised
 from interlock.policy.risk import Risk
-from interlock.policy.spelling import parts
+from interlock.policy.values.spelling import parts
 
 UNTRUSTED, PRIVATE, OUTWARD = "untrusted", "private", "outward"
 BOTH_RULE, UNTRUSTED_RULE = "builtin:taint", "builtin:taint-outward"

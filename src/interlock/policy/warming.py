@@ -3,8 +3,10 @@
 Without it, the first call that needs a parser waits up to half a second. Nothing is decided here.
 """
 
-from interlock.policy import commands, python_code, sql
-from interlock.policy.sql_acts import parsed
+from interlock.policy.code import python_code
+from interlock.policy.command_lines import commands
+from interlock.policy.queries import sql
+from interlock.policy.queries.sql_acts import parsed
 
 
 def warm() -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
 from interlock.core.values import Actor, digest
-from interlock.policy.lesson_rules import IN_USE
+from interlock.policy.learning.lesson_rules import IN_USE
 from interlock.store import lesson_versions
 from interlock.store.schema import Lesson, LessonVersion, table
 from interlock.store.tx import Tx

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from interlock.policy import argument_names
 from interlock.policy.argument_names import Content
 from interlock.policy.placeholders import PLACEHOLDER, texts
-from interlock.policy.spelling import parts
+from interlock.policy.values.spelling import parts
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/\S*|//\S+|(?<![A-Za-z0-9+.-])(?:https?|wss?|s?ftps?):\S+", re.IGNORECASE)
 _ODD = re.compile(r"[\s\\{}\x00-\x20]")

@@ -19,7 +19,7 @@ from interlock.llm.rehearsal.model import RehearsalModel
 from interlock.memory import facts as memory
 from interlock.memory import lesson_book
 from interlock.oversight import learner
-from interlock.policy.lesson_rules import Outcome, best
+from interlock.policy.learning.lesson_rules import Outcome, best
 from interlock.settings import load_settings
 from interlock.store import approvals, audit, facts, ledger, lesson_uses, lessons, mailbox, squad, tasks, traces
 from interlock.store.engine import Store

@@ -8,7 +8,7 @@ from interlock.agents import runner
 from interlock.agents.interruption import Interrupt
 from interlock.desk import controls, task_changes
 from interlock.llm.messages import ModelRequest, Text
-from interlock.policy.policy_file import policy_from
+from interlock.policy.as_code.policy_file import policy_from
 from interlock.store import offspring, traces
 from interlock.store.posting import CHILD_END
 from interlock.testing.scripted import ScriptedModel, Stream, calls

@@ -11,7 +11,7 @@ from interlock.agents.interruption import Interrupt
 from interlock.desk import conversation
 from interlock.desk.context import Person
 from interlock.llm.messages import ModelRequest, Text, ToolResult
-from interlock.policy.policy_file import policy_from
+from interlock.policy.as_code.policy_file import policy_from
 from interlock.store import agent_mail, mailbox, offspring, squad, tasks, traces
 from interlock.store.agent_mail import Letter
 from interlock.store.mailbox import Post

@@ -11,7 +11,7 @@ from interlock.core.errors import Refused
 from interlock.desk import rooms, schedules, signing
 from interlock.desk.context import Person
 from interlock.llm.messages import ModelRequest, Text, ToolResult
-from interlock.policy.policy_file import policy_from
+from interlock.policy.as_code.policy_file import policy_from
 from interlock.scheduler import starting
 from interlock.scheduler.timetable import timetable
 from interlock.store import approvals, principals, squad, tasks

@@ -11,7 +11,7 @@ from interlock.core.errors import Refused, UsageError
 from interlock.desk import people, personal, signing
 from interlock.desk.asking import approval_card
 from interlock.desk.context import Person
-from interlock.policy.policy_file import policy_from
+from interlock.policy.as_code.policy_file import policy_from
 from interlock.store import approvals, audit, blobs, mailbox
 from interlock.store.schema import Approval, table
 from interlock.store.tx import Tx

@@ -10,7 +10,7 @@ import pytest
 from interlock.app.config import load_policy_of
 from interlock.app.policy_watch import BROKEN, CHANGED, PolicyWatch
 from interlock.llm.messages import ToolResult
-from interlock.policy.policy_file import policy_from
+from interlock.policy.as_code.policy_file import policy_from
 from interlock.policy.rules import Policy
 from interlock.settings import Settings
 from interlock.store import audit

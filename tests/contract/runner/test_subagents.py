@@ -15,7 +15,7 @@ from interlock.desk import rooms as rooms_desk
 from interlock.desk.context import Person
 from interlock.llm.messages import ModelRequest, Text, ToolResult
 from interlock.oversight import expiry
-from interlock.policy.policy_file import policy_from
+from interlock.policy.as_code.policy_file import policy_from
 from interlock.store import leases, mailbox, offspring, personal, posting, squad, traces
 from interlock.store.mailbox import Post
 from interlock.store.offspring import SUBAGENTS

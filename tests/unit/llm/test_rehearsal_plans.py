@@ -13,7 +13,7 @@ from interlock.graph.plan import Plan, PlanLimits, PlanTask, parse_plan
 from interlock.llm.messages import ModelRequest
 from interlock.llm.rehearsal.model import answer
 from interlock.llm.rehearsal.planning import matches, topic
-from interlock.policy.lesson_fitness import unfit
+from interlock.policy.learning.lesson_fitness import unfit
 
 PERSONAS = load_personas(True, [], known_tools=frozenset()).personas
 LIMITS = PlanLimits(20_000_000)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.policy.cases import Surroundings, answer, run_tests
-from interlock.policy.policy_file import policy_from
+from interlock.policy.as_code.cases import Surroundings, answer, run_tests
+from interlock.policy.as_code.policy_file import policy_from
 from interlock.policy.risk import Effect, Risk
 from interlock.policy.rules import Policy
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.core.errors import ConfigError
+from interlock.policy.as_code.policy_file import policy_from
 from interlock.policy.checks import MOST, WAIVER, BadCheck, problems_of, read, stored
-from interlock.policy.policy_file import policy_from
 from interlock.settings.model import ConsensusSettings
 
 GOOD: list[tuple[dict[str, Any], str]] = [

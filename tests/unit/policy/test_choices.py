@@ -6,9 +6,9 @@ import pytest
 
 from interlock.policy.calls import Call, Caller
 from interlock.policy.decide import decide
+from interlock.policy.definitions.tool_definitions import looks_red
 from interlock.policy.risk import Risk, Trust
 from interlock.policy.rules import Policy
-from interlock.policy.tool_definitions import looks_red
 from tests.unit.policy.work import calls_of
 
 LEAD = Caller(agent_name="a", trust=Trust.LEAD)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.policy.condition_terms import NEVER, is_contradictory, says_no_more, ways
-from interlock.policy.conditions import compile_condition, context_of
+from interlock.policy.as_code.condition_terms import NEVER, is_contradictory, says_no_more, ways
+from interlock.policy.as_code.conditions import compile_condition, context_of
 
 TRUST = {"agent.trust": ["intern", "specialist", "lead"]}
 

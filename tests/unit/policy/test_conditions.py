@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlock.policy.as_code.conditions import (
+    BadCondition,
+    Condition,
+    blanked,
+    compile_condition,
+    constant,
+    context_of,
+)
 from interlock.policy.calls import Call, Caller
-from interlock.policy.conditions import BadCondition, Condition, blanked, compile_condition, constant, context_of
 from interlock.policy.decide import decide
 from interlock.policy.risk import Effect, Risk, Trust
 from interlock.policy.rules import Policy, Rule

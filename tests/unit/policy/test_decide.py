@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlock.policy.as_code.conditions import compile_condition
+from interlock.policy.as_code.policy_file import policy_from
 from interlock.policy.calls import ApprovedBinding, Call, Caller, Decision
-from interlock.policy.conditions import compile_condition
 from interlock.policy.decide import decide
-from interlock.policy.policy_file import policy_from
 from interlock.policy.risk import MATRIX, Effect, Risk, Trust, highest, needs_person
 from interlock.policy.rules import Policy, Rule
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlock.policy.as_code.policy_file import policy_from
 from interlock.policy.calls import ApprovedBinding, Call, Caller
 from interlock.policy.decide import MOST_KEPT, decide
 from interlock.policy.grants import Grant
-from interlock.policy.policy_file import policy_from
 from interlock.policy.risk import Effect, Risk, Trust
 from interlock.policy.rules import Policy
 from tests.unit.policy.test_decide import CALLERS, CALLS, POLICIES

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.policy.folding import is_odd, nested, readings
+from interlock.policy.values.folding import is_odd, nested, readings
 from tests.examples import times
 
 PIECES = st.lists(st.text("abcz", min_size=2, max_size=9), min_size=1, max_size=7)

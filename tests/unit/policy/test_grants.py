@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlock.policy.as_code.policy_file import policy_from
 from interlock.policy.calls import ApprovedBinding, Call, Caller
 from interlock.policy.decide import decide
 from interlock.policy.grants import Grant, alike, covers, shape_of
-from interlock.policy.policy_file import policy_from
 from interlock.policy.risk import Effect, Risk, Trust
 from interlock.policy.rules import Policy
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from interlock.policy import injections
+from interlock.policy.values import injections
 
 
 @pytest.mark.parametrize(

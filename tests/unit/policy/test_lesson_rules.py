@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.policy import lesson_rules as rules
-from interlock.policy.lesson_rules import USUAL, Outcome, Standing
-from interlock.policy.lesson_similarity import Likeness, likeness
+from interlock.policy.learning import lesson_rules as rules
+from interlock.policy.learning.lesson_rules import USUAL, Outcome, Standing
+from interlock.policy.learning.lesson_similarity import Likeness, likeness
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 OUTCOMES = st.lists(st.sampled_from(list(Outcome)), max_size=40)

@@ -3,8 +3,8 @@
 import pytest
 
 from interlock.core.errors import ConfigError
-from interlock.policy.lint import remarks, without_people, without_voters
-from interlock.policy.policy_file import policy_from
+from interlock.policy.as_code.lint import remarks, without_people, without_voters
+from interlock.policy.as_code.policy_file import policy_from
 
 HINT = ", those of an MCP server are known with `--tools FILE`"
 TOOLS = frozenset({"git_ops", "send_email", "file_read", "code_exec", "pay"})

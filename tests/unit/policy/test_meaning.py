@@ -13,12 +13,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlock.policy.as_code.cases import answer
+from interlock.policy.as_code.policy_file import policy_from
 from interlock.policy.calls import Call, Caller, Decision
-from interlock.policy.cases import answer
 from interlock.policy.decide import decide
 from interlock.policy.kinds import KINDS
 from interlock.policy.meaning import findings
-from interlock.policy.policy_file import policy_from
 from interlock.policy.risk import Effect, Risk
 from interlock.policy.rules import Policy
 from tests.examples import times

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.policy import paths
+from interlock.policy.values import paths
 
 _PARTS = [
     *paths._FOLDERS, *paths._SECRET_NAMES, "agents", "soul", "tools", "user",

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.core.errors import ConfigError
+from interlock.policy.as_code.policy_file import policy_from
 from interlock.policy.calls import Call, Caller
 from interlock.policy.decide import decide
-from interlock.policy.policy_file import policy_from
 from interlock.policy.risk import Risk
 from interlock.policy.rules import Policy
 

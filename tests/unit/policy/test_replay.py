@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from interlock.policy.as_code.policy_file import policy_from
+from interlock.policy.as_code.replay import MOST_LISTED, Kind, Recorded, Replay
 from interlock.policy.calls import Call, Caller
-from interlock.policy.policy_file import policy_from
-from interlock.policy.replay import MOST_LISTED, Kind, Recorded, Replay
 from interlock.policy.risk import Effect, Risk, Trust
 from interlock.policy.rules import Policy
 

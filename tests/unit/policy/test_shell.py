@@ -2,7 +2,7 @@
 
 import pytest
 
-from interlock.policy.shell import LONGEST, UNKNOWN, Unreadable, commands
+from interlock.policy.command_lines.shell import LONGEST, UNKNOWN, Unreadable, commands
 
 
 def words_of(text: str) -> list[tuple[str, ...]]:

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import TokenError
 
-from interlock.policy import sql
 from interlock.policy.kinds import DATABASE_UNREADABLE
+from interlock.policy.queries import sql
+from interlock.policy.queries.sql_functions import COMPUTES
+from interlock.policy.queries.sql_tokens import readings
 from interlock.policy.risk import Risk
-from interlock.policy.sql_functions import COMPUTES
-from interlock.policy.sql_tokens import readings
 from tests.examples import times
 from tests.unit.policy.test_meaning import groups_of
 

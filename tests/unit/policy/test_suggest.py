@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.core.errors import UsageError
+from interlock.policy.as_code.policy_file import policy_from
+from interlock.policy.as_code.suggest import draft, suggestions, tools_of
 from interlock.policy.calls import Call, Caller
 from interlock.policy.decide import decide
-from interlock.policy.policy_file import policy_from
 from interlock.policy.risk import Risk
 from interlock.policy.rules import Policy
-from interlock.policy.suggest import draft, suggestions, tools_of
 
 SERVER = [
     {"name": "send_invoice", "description": "Sends an invoice", "inputSchema": {"type": "object"}},

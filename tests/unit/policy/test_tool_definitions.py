@@ -2,8 +2,8 @@
 
 import pytest
 
-from interlock.policy.tool_definitions import looks_red, words
-from interlock.policy.tool_names import inflections
+from interlock.policy.definitions.tool_definitions import looks_red, words
+from interlock.policy.definitions.tool_names import inflections
 from tests.unit.policy import tool_turns, tool_words
 from tests.unit.policy.work import calls_of
 

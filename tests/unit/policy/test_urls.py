@@ -2,7 +2,7 @@
 
 import pytest
 
-from interlock.policy.urls import judge, parse
+from interlock.policy.values.urls import judge, parse
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 
 from interlock.llm.rehearsal.protocol import Brief
 from interlock.llm.rehearsal.writing import gist
-from interlock.policy.lesson_fitness import without_particulars
+from interlock.policy.learning.lesson_fitness import without_particulars
 
 _MOST = 5
 _QUOTE = 220

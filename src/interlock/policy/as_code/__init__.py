@@ -1,0 +1,1 @@
+"""Policy files: parsing, conditions, lint, test cases, replay over recorded calls, drafts of rules."""

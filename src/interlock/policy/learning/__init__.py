@@ -1,0 +1,1 @@
+"""Which lessons are kept and shown: fitness, scoring, similarity."""

@@ -1,0 +1,1 @@
+"""What SQL statements and queries of other databases would do."""

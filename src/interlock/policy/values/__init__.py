@@ -1,0 +1,1 @@
+"""What the values of arguments mean: URLs, paths, recipients, amounts, requests within texts, disguised spellings."""
