@@ -3,6 +3,8 @@
 What is said is not decided here.
 """
 
+import functools
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
@@ -31,6 +33,8 @@ SYSTEM, USER, ASSISTANT, CALL, RETURN = (
     "tool_return_message",
 )
 """Source: S0 "Run Tracking"."""
+MOST_KNOWN, LONGEST_KNOWN = 8_192, 4_096
+"""Rows of earlier runs whose blocks are kept in memory, and the characters of the longest one."""
 
 
 class Line(NamedTuple):
@@ -119,15 +123,32 @@ def system_of(rows: Iterable[Any]) -> tuple[SystemPart, ...]:
 
 
 def messages_of(rows: Iterable[Any]) -> list[Message]:
-    """The messages, from rows in order; adjacent rows of the same role are one message."""
+    """The messages, from rows in order; adjacent rows of the same role are one message.
+
+    Of rows of earlier runs the blocks are JSON text.
+    """
     out: list[tuple[Literal["user", "assistant"], list[Block]]] = []
     for row in rows:
         if row.message_type == SYSTEM:
             continue
         role: Literal["user", "assistant"] = "assistant" if row.message_type in (ASSISTANT, CALL) else "user"
-        blocks = [block_from_json(data) for data in row.blocks or ()]
+        blocks = _read(row.blocks) if isinstance(row.blocks, str) else _blocks(row.blocks)
         if out and out[-1][0] == role:
             out[-1][1].extend(blocks)
         else:
-            out.append((role, blocks))
+            out.append((role, list(blocks)))
     return [Message(role, tuple(blocks)) for role, blocks in out]
+
+
+def _read(text: str) -> tuple[Block, ...]:
+    """The blocks in a row's JSON: an agent is shown nearly the same rows in each of its runs."""
+    return _known(text) if len(text) <= LONGEST_KNOWN else _blocks(json.loads(text))
+
+
+@functools.lru_cache(maxsize=MOST_KNOWN)
+def _known(text: str) -> tuple[Block, ...]:
+    return _blocks(json.loads(text))
+
+
+def _blocks(found: Sequence[Mapping[str, Any]] | None) -> tuple[Block, ...]:
+    return tuple([block_from_json(data) for data in found or ()])

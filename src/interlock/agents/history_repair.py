@@ -4,7 +4,6 @@ How rows become messages is `conversation`'s job; from where on they count, that
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from interlock.llm.messages import Block, Image, Message, Text, ToolResult, ToolUse
 
@@ -42,30 +41,41 @@ class _Mending:
     def __init__(self) -> None:
         self.out: list[Message] = []
         self._ids: set[str] = set()
+        self._numbers: dict[str, int] = {}
+        """The last number that made each id that came twice one of its own."""
         self._open: list[tuple[str, ToolUse]] = []
         """The last calls without results, in order, each with the id that it came with."""
 
     def said(self, message: Message) -> None:
         """Adds a message of the model; drops it if it is empty, or if no user message precedes it."""
-        blocks = [b for b in message.blocks if not isinstance(b, (ToolResult, Image))]
-        if not self.out or not any(isinstance(b, ToolUse) or _has_words(b) for b in blocks):
+        if not self.out:
+            return
+        blocks: list[Block] = []
+        wishes: list[tuple[str, ToolUse]] = []
+        is_empty = True
+        for block in message.blocks:
+            if isinstance(block, ToolUse):
+                wish = self._with_own_id(block)
+                wishes.append((block.id, wish))
+                blocks.append(wish)
+            elif not isinstance(block, (ToolResult, Image)):
+                blocks.append(block)
+                is_empty = is_empty and not _has_words(block)
+        if is_empty and not wishes:
             return
         self.close()
-        wishes: list[tuple[str, ToolUse]] = []
-        for at, block in enumerate(blocks):
-            if isinstance(block, ToolUse):
-                wishes.append((block.id, self._with_own_id(block)))
-                blocks[at] = wishes[-1][1]
         self._append(Message("assistant", tuple(blocks)))
         self._open = wishes
 
     def told(self, message: Message) -> None:
         """Adds a message to the model: the results of its calls in call order, then the rest."""
         given: dict[str, list[ToolResult]] = {}
+        rest: list[Block] = []
         for block in message.blocks:
             if isinstance(block, ToolResult):
                 given.setdefault(block.call_id, []).append(block)
-        rest = [b for b in message.blocks if isinstance(b, Image) or _has_words(b)]
+            elif isinstance(block, Image) or _has_words(block):
+                rest.append(block)
         results = [_result(use, given.get(came_with)) for came_with, use in self._open]
         self._open = []
         if results or rest:
@@ -82,12 +92,14 @@ class _Mending:
         self.out.append(message)
 
     def _with_own_id(self, use: ToolUse) -> ToolUse:
-        name, number = use.id or "call", 1
+        name = plain = use.id or "call"
+        number = self._numbers.get(plain, 1)
         while name in self._ids:
             number += 1
-            name = f"{use.id or 'call'}_{number}"
+            name = f"{plain}_{number}"
         self._ids.add(name)
-        return use if name == use.id else replace(use, id=name)
+        self._numbers[plain] = number
+        return use if name == use.id else ToolUse(name, use.name, use.args, use.raw, use.marks)
 
 
 def _has_words(block: Block) -> bool:
@@ -98,4 +110,4 @@ def _result(use: ToolUse, given: list[ToolResult] | None) -> ToolResult:
     if not given:
         return ToolResult(use.id, "no result: the run ended before this call did", is_error=True)
     found = given.pop(0)
-    return found if found.call_id == use.id else replace(found, call_id=use.id)
+    return found if found.call_id == use.id else ToolResult(use.id, found.content, found.is_error)

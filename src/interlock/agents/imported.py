@@ -4,6 +4,7 @@ INVARIANT: nothing that only a provider or Interlock itself could have made is t
 signed thoughts, no blocks of a provider's own. How files are read is `session_file`'s job.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -29,7 +30,8 @@ def tamed(row: Any) -> Any:
     """A row of a history as a model is shown it: an imported one is quoted as data."""
     if not is_imported(row):
         return row
-    return row._replace(blocks=[tame for block in row.blocks or () if (tame := _tamed(block)) is not None])
+    blocks = json.loads(row.blocks or "[]")
+    return row._replace(blocks=[tame for block in blocks if (tame := _tamed(block)) is not None])
 
 
 def _tamed(block: dict[str, Any]) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 What happens in the run is the runner's job.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -169,8 +170,8 @@ def _taint(brief: Brief) -> frozenset[str]:
 
     Source: row C11.
     """
-    said = {row.run_id: row.labels for row in brief.history}
-    labels = frozenset(brief.run.labels).union(brief.background.labels, *said.values())
+    said = {row.labels for row in brief.history}
+    labels = frozenset(brief.run.labels).union(brief.background.labels, *map(json.loads, said))
     if brief.marker is not None:
         labels = labels.union(brief.marker.labels)
     labels |= imported.labels(brief.history, brief.marker)

@@ -48,12 +48,12 @@ def estimate_prompt_tokens(request: ModelRequest) -> int:
     total = sum(text_tokens(part.text) for part in request.system)
     if request.tools:
         total += TOOL_PROMPT_TOKENS + sum(tool_tokens(tool) for tool in request.tools)
-    return total + sum(message_tokens(message) for message in request.messages)
+    return total + sum(map(message_tokens, request.messages))
 
 
 def message_tokens(message: Message) -> int:
     """About how many tokens a message is."""
-    return MESSAGE_TOKENS + sum(block_tokens(block) for block in message.blocks)
+    return MESSAGE_TOKENS + sum(map(block_tokens, message.blocks))
 
 
 def tool_tokens(tool: ToolSpec) -> int:
@@ -68,15 +68,15 @@ def tool_tokens(tool: ToolSpec) -> int:
 def block_tokens(block: Block) -> int:
     """About how many tokens a block is."""
     match block:
-        case Text(text):
-            return text_tokens(text)
-        case Thinking(text, signature, redacted):
-            return text_tokens(text + signature + (redacted or ""))
-        case ToolUse(_, name, args, raw):
-            return TOOL_TOKENS + text_tokens(name + (raw if args is None else _written(args)))
-        case ToolResult(_, content, _):
-            return TOOL_TOKENS + text_tokens(content)
+        case Text():
+            return text_tokens(block.text)
+        case ToolResult():
+            return TOOL_TOKENS + text_tokens(block.content)
+        case ToolUse():
+            return TOOL_TOKENS + text_tokens(block.name + (block.raw if block.args is None else _written(block.args)))
+        case Thinking():
+            return text_tokens(block.text + block.signature + (block.redacted or ""))
         case Image():
             return IMAGE_TOKENS
-        case Opaque(_, data):
-            return text_tokens(json.dumps(data, ensure_ascii=False))
+        case Opaque():
+            return text_tokens(json.dumps(block.data, ensure_ascii=False))

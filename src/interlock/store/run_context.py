@@ -26,7 +26,7 @@ class Around(NamedTuple):
     attempts: int
     """The number of earlier, interrupted reservations for the next step."""
     history: list[Any]
-    """Messages of the agent's earlier runs, oldest first."""
+    """Messages of the agent's earlier runs, oldest first; their blocks and labels are JSON text."""
     lessons: list[Any]
     """Matching lessons, more than will be shown."""
     marker: Any | None = None

@@ -81,9 +81,11 @@ def _turns(counts: sa.ColumnElement[bool]) -> sa.Select[Any]:
 
 
 def _said_in(turns: Any) -> sa.Select[Any]:
+    """The messages of these runs, blocks and labels as JSON text: most readers have seen nearly all of them before."""
     last = turns.subquery("turns")
+    blocks, labels = (sa.cast(column, sa.Text).label(column.name) for column in (_m.blocks, last.c.labels))
     return (
-        sa.select(_m.run_id, _m.position, _m.message_type, _m.blocks, last.c.seq, last.c.labels, last.c.cause_kind)
+        sa.select(_m.run_id, _m.position, _m.message_type, blocks, last.c.seq, labels, last.c.cause_kind)
         .join_from(last, MESSAGES, _m.run_id == last.c.id)
         .where(_m.message_type != sa.text("'system_message'"))
         .order_by(last.c.seq.desc(), _m.position.desc())
