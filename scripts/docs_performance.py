@@ -25,6 +25,11 @@ QUEUES = {
     "dbos": "dbos queue, SQLite, partitioned by agent",
 }
 
+OUR_QUEUES = {
+    "sqlite_full_one_process": ("**Interlock, SQLite with synchronous FULL**", 1),
+    "postgresql_4_workers": ("**Interlock, PostgreSQL**", 4),
+}
+
 
 def figures(name: str) -> dict[str, Any] | None:
     """The record that a benchmark left; None if it was not run."""
@@ -121,9 +126,17 @@ def mailbox() -> str:
             counts = [f"{found['per_s']:,.0f}", str(found["out_of_order"]), str(found["overlapping"])]
             rows.append([label, str(found["workers"]), *counts])
     ours = record["figures"]["ours"]
-    told = "\n".join(f"- {key}: {json.dumps(value)}" for key, value in ours.items())
+    for key, (label, workers) in OUR_QUEUES.items():
+        found = ours[key]
+        counts = [f"**{found['per_s']:,.0f}**", str(found["out_of_order"]), str(found["overlapping"])]
+        rows.append([label, str(workers), *counts])
     shown = table(["", "workers", "jobs a second", "out of order", "overlapping"], rows)
-    return f"{shown}\n\nOurs, in the same invocation:\n\n{told}" if told else shown
+    waits = [
+        [f"{place}, {since}", *(f"{took[cut]:g} ms" for cut in ("p50", "p90", "p99"))]
+        for place in ("embedded", "postgresql")
+        for since, took in ours[f"idle_ms_{place}"].items()
+    ]
+    return f"{shown}\n\n{table(['until an idle worker begins', 'p50', 'p90', 'p99'], waits)}"
 
 
 def waiting() -> str:
