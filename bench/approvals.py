@@ -16,16 +16,21 @@ import psycopg
 
 from bench.databases import databases
 from interlock.core.clock import Clock, SystemClock
-from interlock.desk import signing
+from interlock.desk.signoff import signing
 from interlock.policy.rules import Policy
 from interlock.settings import Settings, load_settings
-from interlock.store import approvals, ledger, mailbox, migrate, squad, tasks
+from interlock.store import squad
 from interlock.store.engine import Store
-from interlock.store.ledger import Opening
-from interlock.store.mailbox import Post
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Post
+from interlock.store.money import ledger
+from interlock.store.money.ledger import Opening
 from interlock.store.schema import Mission
+from interlock.store.signoff import approvals
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
+from interlock.store.upkeep import migrate
+from interlock.store.work import tasks
 
 NAME = "approvals: a page of 50 cards out of 10,000 pending"
 PAGE, EACH, GOAL_MS = 50, 20, 20.0

@@ -31,12 +31,13 @@ import sqlalchemy as sa
 from bench.databases import databases
 from bench.peers.environment import work_folder
 from interlock.core.ids import ALPHABET
-from interlock.store import mailbox, squad
+from interlock.store import squad
 from interlock.store.engine import Store
-from interlock.store.mailbox import Claim
-from interlock.store.migrate import upgrade
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Claim
 from interlock.store.schema import Agent, Lane, Run
 from interlock.store.tx import Tx
+from interlock.store.upkeep.migrate import upgrade
 
 NAME = "one claim with 1,000 and with 1,000,000 runs queued, 100,000 idle mailboxes beside them"
 CHUNK, RUNS_AT_ONCE = 5_000, 50_000

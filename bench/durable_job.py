@@ -14,16 +14,17 @@ from typing import Any
 import sqlalchemy as sa
 
 from bench.peers.driver import ANSWER, QUESTION, TOOL_CALLS, Counts, NotTheJob, Run, main
-from interlock.agents.interruption import Interrupt
-from interlock.agents.runner import handle
+from interlock.agents.running.interruption import Interrupt
+from interlock.agents.running.runner import handle
 from interlock.app import garbage
 from interlock.app.box import Interlock
 from interlock.core.telemetry import Silent, Span
 from interlock.core.values import SYSTEM
 from interlock.llm.messages import Message, ModelRef, ModelRequest, Reply, StopReason, StreamItem, Text, ToolUse, Usage
 from interlock.llm.providers import Models, ProviderSettings
-from interlock.store import mailbox, squad
-from interlock.store.mailbox import Post
+from interlock.store import squad
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Post
 from interlock.store.schema import Run as RunRow
 from interlock.store.schema import table
 from interlock.store.tx import Tx

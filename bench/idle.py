@@ -13,7 +13,7 @@ import psutil
 
 from bench import aged
 from bench.processes import interlock, started
-from interlock.store.migrate import upgrade
+from interlock.store.upkeep.migrate import upgrade
 
 NAME = "idle interlock up"
 READY_S = 30.0

@@ -16,11 +16,11 @@ from typing import Any
 
 from bench.databases import databases
 from bench.peers.environment import work_folder
-from interlock.store import balances, ledger
 from interlock.store.engine import Store
-from interlock.store.ledger import Opening, Spender
-from interlock.store.migrate import upgrade
+from interlock.store.money import balances, ledger
+from interlock.store.money.ledger import Opening, Spender
 from interlock.store.tx import Tx
+from interlock.store.upkeep.migrate import upgrade
 
 NAME = "a reservation and its settlement under five accounts"
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

@@ -21,9 +21,10 @@ from bench.peers.environment import PeerFailed, Process, work_folder
 from bench.peers.queue_driver import Log, jobs_of
 from interlock.agents.runtime import Runtime
 from interlock.core.ids import new_id
-from interlock.store import mailbox, squad
+from interlock.store import squad
 from interlock.store.engine import Store
-from interlock.store.mailbox import Claim, Post
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Claim, Post
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
 from interlock.testing.runtime import open_runtime

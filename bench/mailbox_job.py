@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bench.peers.queue_driver import Job, Log, Working, main
-from interlock.store import mailbox, squad
+from interlock.store import squad
 from interlock.store.engine import Store
-from interlock.store.mailbox import Claim, Post
-from interlock.store.migrate import upgrade
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Claim, Post
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
+from interlock.store.upkeep.migrate import upgrade
 
 PROJECT = "bench"
 WIDTH, POSTED_AT_ONCE, POLL_S = 25, 500, 0.05

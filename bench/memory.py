@@ -17,9 +17,10 @@ from bench.databases import databases
 from interlock.core.values import SYSTEM
 from interlock.memory import archive, blocks, recall
 from interlock.memory.archive import KINDS, Note
-from interlock.store import migrate, squad
+from interlock.store import squad
 from interlock.store.engine import Store
 from interlock.store.tx import Tx
+from interlock.store.upkeep import migrate
 
 NAME = "memory: recalling five of 10,000 memories"
 GOAL_MS = 5.0

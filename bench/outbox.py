@@ -25,16 +25,18 @@ from aiohttp import web
 
 from bench.databases import databases
 from interlock.core.clock import SystemClock
-from interlock.desk.cards import Card
+from interlock.desk.chats.cards import Card
 from interlock.integrations.contract import DeliveryUnknown, Later, Message
 from interlock.integrations.delivery import Deliverer, duty
 from interlock.policy.rules import Policy
 from interlock.scheduler.leadership import Leadership
 from interlock.settings import load_settings
-from interlock.store import conversations, leaders, migrate, outbox
+from interlock.store.duties import leaders
 from interlock.store.engine import Store
-from interlock.store.outbox import OUTBOX
+from interlock.store.messages import conversations, outbox
+from interlock.store.messages.outbox import OUTBOX
 from interlock.store.tx import Tx
+from interlock.store.upkeep import migrate
 
 NAME = "outbox: 2,000 messages of 50 conversations, two deliverers on PostgreSQL, a service that limits and drops"
 SURFACE = "wire"

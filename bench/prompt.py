@@ -13,11 +13,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from interlock.agents.bootstrap import FILES, BootstrapFolder
 from interlock.agents.persona import load_personas
-from interlock.agents.prompt import LAYERS, LessonNote, PromptData, build_prompt
-from interlock.agents.prompt_input import BlockNote, MemoryNote, Place, SaidNote, TaskNote
-from interlock.agents.prompt_sources import Cleaner
+from interlock.agents.prompts.bootstrap import FILES, BootstrapFolder
+from interlock.agents.prompts.prompt import LAYERS, LessonNote, PromptData, build_prompt
+from interlock.agents.prompts.prompt_input import BlockNote, MemoryNote, Place, SaidNote, TaskNote
+from interlock.agents.prompts.prompt_sources import Cleaner
 from interlock.llm.tokens import text_tokens
 from interlock.tools.builtin import builtin_tools
 from interlock.tools.registry import Toolbox

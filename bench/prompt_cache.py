@@ -10,14 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt
 from interlock.core.ids import new_id
 from interlock.llm.anthropic import AnthropicModel
 from interlock.llm.messages import ModelRef, Usage
 from interlock.llm.prices import PriceTable
-from interlock.store import mailbox, squad
-from interlock.store.mailbox import Post
+from interlock.store import squad
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Post
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
 from interlock.testing.messages_api import MessagesApi

@@ -13,8 +13,8 @@ from typing import Any
 import aiohttp
 
 from interlock.app.box import Interlock
-from interlock.desk import people
-from interlock.desk.reception import Reception
+from interlock.desk.chats.reception import Reception
+from interlock.desk.identities import people
 from interlock.integrations.slack.surface import Slack
 from interlock.settings.services import SlackSettings
 from interlock.testing import slack_payloads as payloads

@@ -11,9 +11,10 @@ from time import perf_counter
 from typing import Any
 
 from interlock.app.box import Interlock
-from interlock.desk import emergency
-from interlock.store import mailbox, squad
-from interlock.store.mailbox import Post
+from interlock.desk.operations import emergency
+from interlock.store import squad
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Post
 from interlock.testing.messages_api import MessagesApi
 from interlock.testing.messages_script import Answer, Ending, text
 

@@ -22,7 +22,7 @@ from interlock.app.box import Interlock
 from interlock.app.local import local_person
 from interlock.core.clock import SystemClock
 from interlock.core.events import ASSISTANT, Event
-from interlock.desk import tokens
+from interlock.desk.identities import tokens
 from interlock.llm.messages import Delta, ModelRequest, StreamItem
 from interlock.testing.runtime import open_runtime
 from interlock.testing.scripted import ScriptedModel, reply_of

@@ -15,7 +15,8 @@ import httpx2
 
 from interlock.app.box import Interlock
 from interlock.app.serving import served
-from interlock.desk import conversation, people
+from interlock.desk.agents import conversation
+from interlock.desk.identities import people
 from interlock.testing.messages_api import MessagesApi
 from interlock.testing.messages_script import Answer, text, tool_use
 from interlock.testing.slack_api import SlackApi

@@ -20,7 +20,7 @@ from bench.durable_job import MODEL, agent_for, lookup_order, post_to
 from bench.peers.driver import NotTheJob
 from interlock.app import garbage
 from interlock.app.box import Interlock
-from interlock.store import mailbox
+from interlock.store.mailboxes import mailbox
 from interlock.store.schema import Run, table
 from interlock.store.tx import Tx
 

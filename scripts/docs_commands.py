@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from typer.core import TyperCommand, TyperGroup
 
 from interlock.cli.main import build
-from interlock.desk.command_table import COMMANDS
+from interlock.desk.chats.command_table import COMMANDS
 from interlock.settings import KEY_VARIABLES, OTHER_VARIABLES, PREFIX, Settings
 
 EXPLAINED = {"home": "`.interlock` in the working directory", "database_url": "SQLite in the home"}

@@ -2,8 +2,8 @@
 
 import inspect
 
-from interlock.agents.bootstrap import FILES
-from interlock.agents.prompt import LAYERS, Layer
+from interlock.agents.prompts.bootstrap import FILES
+from interlock.agents.prompts.prompt import LAYERS, Layer
 
 
 def layers() -> str:

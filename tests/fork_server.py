@@ -36,8 +36,8 @@ from sqlmodel import SQLModel
 import interlock
 from interlock.cli import main as command_line
 from interlock.policy import warming
-from interlock.store.postgres import PostgresDriver
-from interlock.store.sqlite import SqliteDriver
+from interlock.store.drivers.postgres import PostgresDriver
+from interlock.store.drivers.sqlite import SqliteDriver
 from interlock.tools.builtin import builtin_tools
 from interlock.tools.registry import Toolbox
 

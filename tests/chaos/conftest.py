@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from interlock.store import migrate
+from interlock.store.upkeep import migrate
 
 Databases = Callable[[], str]
 """Makes a migrated database without rows and returns its URL."""

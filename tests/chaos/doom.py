@@ -14,7 +14,7 @@ import pytest
 
 from interlock.state_machine.table import TRANSITIONS
 from interlock.store.engine import Store
-from interlock.store.migrate import upgrade
+from interlock.store.upkeep.migrate import upgrade
 from tests.contract.store.ledger_walk import OUTCOMES, Walk
 from tests.unit.state_machine.random_walk import walk
 

@@ -23,8 +23,9 @@ from interlock.core.clock import SystemClock
 from interlock.core.ids import new_id
 from interlock.llm.messages import ModelRequest, ToolUse
 from interlock.settings import Settings, load_settings
-from interlock.store import mailbox, squad
-from interlock.store.mailbox import Post
+from interlock.store import squad
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Post
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
 from interlock.testing.runtime import MODEL, runtime_over

@@ -17,7 +17,7 @@ from typing import Any
 
 from interlock.app.local import open_desk
 from interlock.desk.context import DeskContext
-from interlock.desk.details import deliverable
+from interlock.desk.reading.details import deliverable
 from interlock.settings import load_settings
 from interlock.store.schema import Mission, Run, Task, ToolCall
 from interlock.testing.messages_api import MessagesApi

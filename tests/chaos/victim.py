@@ -18,12 +18,14 @@ from interlock.app.box import Interlock
 from interlock.app.local import local_person, make_home
 from interlock.app.parts import load_parts
 from interlock.core.clock import SystemClock
-from interlock.desk import signing
-from interlock.desk.progress import progress
+from interlock.desk.reading.progress import progress
+from interlock.desk.signoff import signing
 from interlock.settings import load_settings
-from interlock.store import migrate, squad, traces
+from interlock.store import squad
+from interlock.store.drivers.postgres import PostgresDriver
 from interlock.store.errors import StoreUnavailable
-from interlock.store.postgres import PostgresDriver
+from interlock.store.runs import traces
+from interlock.store.upkeep import migrate
 from interlock.tools.contract import ToolContext
 from interlock.tools.decorated import tool
 from interlock.tools.registry import OutcomeUnknown

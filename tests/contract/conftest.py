@@ -11,7 +11,7 @@ from psycopg import sql
 from sqlmodel import SQLModel
 
 from interlock.store.engine import Store
-from interlock.store.migrate import upgrade
+from interlock.store.upkeep.migrate import upgrade
 
 OTHERS = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"

@@ -8,9 +8,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from interlock.desk import signing
 from interlock.desk.context import DeskContext
-from interlock.desk.progress import Progress, progress
+from interlock.desk.reading.progress import Progress, progress
+from interlock.desk.signoff import signing
 from interlock.llm.messages import Usage
 from interlock.store.schema import Account, LedgerEntry, Run, RunStep, ToolCall, table
 from tests.e2e.home import LONGEST_S, LOOK_S

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from interlock.cli.main import run as command_line
-from interlock.desk import signing
 from interlock.desk.context import DeskContext
-from interlock.desk.listings import alerts
+from interlock.desk.reading.listings import alerts
+from interlock.desk.signoff import signing
 from interlock.testing.messages_api import MessagesApi
 from interlock.testing.messages_script import Ending, HangUp, Refusal, Scripted
 from tests.e2e.books import at_rest, check_books, check_rest, questions

@@ -9,8 +9,10 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from interlock.desk import listings, people, signing
 from interlock.desk.context import DeskContext
+from interlock.desk.identities import people
+from interlock.desk.reading import listings
+from interlock.desk.signoff import signing
 from interlock.testing.slack_api import SlackApi
 from interlock.testing.slack_payloads import Signed, command, tap
 from interlock.testing.slack_workspace import Posted

@@ -3,10 +3,11 @@
 import asyncio
 from typing import Any
 
-from interlock.desk import emergency, signing
 from interlock.desk.context import DeskContext, Person
-from interlock.desk.controls import cancel
-from interlock.desk.details import deliverable
+from interlock.desk.operations import emergency
+from interlock.desk.reading.details import deliverable
+from interlock.desk.signoff import signing
+from interlock.desk.work.controls import cancel
 from interlock.store.schema import Control, LedgerEntry, Run
 from interlock.testing.messages_script import Ending, Scripted
 from tests.e2e.books import at_rest, check_books, check_rest, rows

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from interlock.desk import signing
 from interlock.desk.context import DeskContext, Person
-from interlock.desk.details import deliverable
-from interlock.store import leases
+from interlock.desk.reading.details import deliverable
+from interlock.desk.signoff import signing
+from interlock.store.mailboxes import leases
 from interlock.store.schema import Run
 from interlock.testing.messages_script import Ending, Scripted
 from tests.e2e.books import at_rest, check_books, check_rest, questions, rows

@@ -5,9 +5,9 @@ import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from interlock.desk import signing
 from interlock.desk.context import DeskContext, Person
-from interlock.desk.details import deliverable
+from interlock.desk.reading.details import deliverable
+from interlock.desk.signoff import signing
 from interlock.store.schema import Run, ToolCall
 from interlock.testing.messages_script import Ending, Scripted
 from tests.e2e.books import at_rest, check_books, check_rest, questions, rows

@@ -17,13 +17,13 @@ from types import FrameType
 from typing import Any
 
 from interlock.core.values import SYSTEM
-from interlock.store import epochs, exchange, restore, snapshots
-from interlock.store.archive import Archive
+from interlock.store.drivers.postgres import PostgresDriver
+from interlock.store.drivers.sqlite import SqliteDriver
 from interlock.store.engine import driver_for
-from interlock.store.epochs import Beginning
-from interlock.store.postgres import PostgresDriver
-from interlock.store.sqlite import SqliteDriver
 from interlock.store.tx import SqliteTx
+from interlock.store.upkeep import epochs, exchange, restore, snapshots
+from interlock.store.upkeep.archive import Archive
+from interlock.store.upkeep.epochs import Beginning
 
 WATCHED = exchange.__file__
 

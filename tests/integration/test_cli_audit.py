@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from interlock.core.values import SYSTEM
-from interlock.store import audit, migrate
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
 from interlock.store.tx import Tx
+from interlock.store.upkeep import migrate
 from tests.integration.cli_process import Cli
 
 

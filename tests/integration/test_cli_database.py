@@ -17,12 +17,13 @@ from interlock.app.box import Interlock
 from interlock.core.errors import Conflict
 from interlock.core.values import SYSTEM
 from interlock.settings import load_settings
-from interlock.store import archive, controls, migrate, restore
-from interlock.store.controls import Mode
 from interlock.store.engine import Store
-from interlock.store.epochs import Beginning
 from interlock.store.errors import StoreUnavailable
-from interlock.store.restore import SCRATCH
+from interlock.store.mailboxes import controls
+from interlock.store.mailboxes.controls import Mode
+from interlock.store.upkeep import archive, migrate, restore
+from interlock.store.upkeep.epochs import Beginning
+from interlock.store.upkeep.restore import SCRATCH
 from interlock.worker.home import HomeLock
 from tests.integration.cli_process import Cli
 from tests.migration.released import FOLDER, GOAL, build
@@ -103,7 +104,7 @@ def test_disk_that_is_full_leaves_no_half_backup(tmp_path: Path) -> None:
     build(url, "0002")
     code = (
         "import sys; from datetime import UTC, datetime; from pathlib import Path\n"
-        "from interlock.core.errors import InterlockError; from interlock.store import archive\n"
+        "from interlock.core.errors import InterlockError; from interlock.store.upkeep import archive\n"
         "try: archive.back_up(sys.argv[1], Path(sys.argv[2]), '1', datetime.now(UTC))\n"
         "except InterlockError as error: print(error)"
     )

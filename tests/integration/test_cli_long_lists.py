@@ -6,10 +6,17 @@ import json
 import pytest
 
 from interlock.core.values import SYSTEM
-from interlock.desk import grants, lessons, listings, outgoing, queues
-from interlock.store import audit, conversations, mailbox, outbox, squad
-from interlock.store import lessons as lesson_store
+from interlock.desk.agents import lessons
+from interlock.desk.chats import outgoing
+from interlock.desk.operations import queues
+from interlock.desk.reading import listings
+from interlock.desk.signoff import grants
+from interlock.store import squad
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
+from interlock.store.knowledge import lessons as lesson_store
+from interlock.store.mailboxes import mailbox
+from interlock.store.messages import conversations, outbox
 from interlock.store.schema import Grant
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx

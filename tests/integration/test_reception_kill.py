@@ -6,9 +6,11 @@ import random
 from pathlib import Path
 
 from interlock import Interlock
-from interlock.desk import listings, people
-from interlock.desk.reception import Reception
-from interlock.store import audit, inbox
+from interlock.desk.chats.reception import Reception
+from interlock.desk.identities import people
+from interlock.desk.reading import listings
+from interlock.store.auditing import audit
+from interlock.store.messages import inbox
 from tests import processes
 
 ENVIRONMENT = {"PYTHONPATH": processes.SOURCES, "PATH": os.environ["PATH"]}
@@ -18,8 +20,8 @@ WORK = """
 import asyncio, itertools, os, sys
 from pathlib import Path
 from interlock import Interlock
-from interlock.desk.reception import Reception
-from interlock.desk.requests import Place, Request
+from interlock.desk.chats.reception import Reception
+from interlock.desk.chats.requests import Place, Request
 
 async def main(folder, url, name):
     async with Interlock.open(cwd=Path(folder), env={}, database_url=url, model="rehearsal/offline") as box:

@@ -6,7 +6,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from interlock.store import archive, migrate
+from interlock.store.upkeep import archive, migrate
 from tests.integration import killed_restores
 from tests.migration.released import FOLDER
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from interlock.store.engine import Store
-from interlock.store.migrate import upgrade
 from interlock.store.schema import Meta, table
+from interlock.store.upkeep.migrate import upgrade
 from tests import processes
 
 ENVIRONMENT = {"PYTHONPATH": processes.SOURCES, "PATH": os.environ["PATH"]}

@@ -12,8 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from interlock.app.box import Interlock
-from interlock.desk import controls, signing
-from interlock.store import leases, ledger, mailbox
+from interlock.desk.signoff import signing
+from interlock.desk.work import controls
+from interlock.store.mailboxes import leases, mailbox
+from interlock.store.money import ledger
 
 GOAL = "Compare three session stores for a web shop and e-mail the recommendation to board@example.com"
 MODEL = "rehearsal/offline"

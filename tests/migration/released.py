@@ -10,8 +10,8 @@ from typing import Any
 import psycopg
 import sqlalchemy as sa
 
-from interlock.store import migrate, snapshots
-from interlock.store.archive import Archive, Part
+from interlock.store.upkeep import migrate, snapshots
+from interlock.store.upkeep.archive import Archive, Part
 
 FOLDER = Path(__file__).parent / "releases"
 RELEASED = {

@@ -14,10 +14,12 @@ import sqlalchemy as sa
 from interlock.app.box import Interlock
 from interlock.core.errors import InterlockError
 from interlock.core.ids import new_id
-from interlock.store import approvals, migrate, traces, votes
 from interlock.store.engine import Store
+from interlock.store.runs import traces
 from interlock.store.schema import Approval, Run, Worker, table
+from interlock.store.signoff import approvals, votes
 from interlock.store.tx import Tx
+from interlock.store.upkeep import migrate
 from tests.migration import release_before
 from tests.migration.released import RELEASES, SOURCES
 

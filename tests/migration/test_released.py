@@ -11,17 +11,19 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.app.box import Interlock
-from interlock.desk import signing
-from interlock.desk.progress import Standing
-from interlock.store import migrate, processes, traces
+from interlock.desk.reading.progress import Standing
+from interlock.desk.signoff import signing
+from interlock.store.mailboxes import processes
+from interlock.store.runs import traces
 from interlock.store.schema import Run, Task, table
 from interlock.store.tx import Tx
+from interlock.store.upkeep import migrate
 from interlock.testing import FakeClock
 from tests.contract.store.furniture import unsettled
 from tests.contract.store.test_migrate import execute
 from tests.migration.released import FOLDER, RELEASED, RELEASES, archive_of, build, rows_of
 
-VERSIONS = Path(migrate.__file__).parent / "migrations" / "versions"
+VERSIONS = Path(migrate.__file__).parents[1] / "migrations" / "versions"
 
 
 def test_released_revisions_are_as_they_were_released() -> None:

@@ -18,7 +18,7 @@ import interlock
 from interlock.agents.persona import load_personas
 from interlock.app.box import Interlock, MissionResult
 from interlock.cli.main import build
-from interlock.desk.conversation import Reply
+from interlock.desk.agents.conversation import Reply
 from interlock.policy import budgets
 from interlock.policy.as_code.policy_file import policy_from
 from interlock.policy.builtin import BASE

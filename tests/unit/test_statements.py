@@ -8,8 +8,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import dialect
 
+from interlock.store.drivers.statements import Statements
 from interlock.store.schema import Approval, Task, table
-from interlock.store.statements import Statements
 
 TASKS = table(Task)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from interlock.agents.events import Events
 from interlock.agents.persona import PersonaSet
-from interlock.agents.prompt_sources import PromptSources
+from interlock.agents.prompts.prompt_sources import PromptSources
 from interlock.core.clock import Clock
 from interlock.core.telemetry import Telemetry
 from interlock.llm.circuits import Circuits

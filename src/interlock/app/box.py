@@ -22,21 +22,24 @@ from interlock.app.policy_watch import PolicyWatch
 from interlock.app.senders import deliverer, senders
 from interlock.core.clock import Clock, SystemClock
 from interlock.core.events import Event
-from interlock.desk import answering, attachments, conversation
-from interlock.desk.answering import Answers
+from interlock.desk.agents import conversation
+from interlock.desk.agents.conversation import Reply
+from interlock.desk.chats import attachments
 from interlock.desk.context import Person
-from interlock.desk.conversation import Reply
-from interlock.desk.details import deliverable, task
-from interlock.desk.goals import submit
-from interlock.desk.progress import Progress, Standing, follow
-from interlock.desk.relay import Relay
-from interlock.desk.run_ends import RunWatcher
+from interlock.desk.events import answering
+from interlock.desk.events.answering import Answers
+from interlock.desk.events.relay import Relay
+from interlock.desk.events.run_ends import RunWatcher
+from interlock.desk.reading.details import deliverable, task
+from interlock.desk.reading.progress import Progress, Standing, follow
+from interlock.desk.work.goals import submit
 from interlock.integrations.contract import Sender
 from interlock.oversight import sealing
 from interlock.scheduler.runner import Scheduler
 from interlock.settings import POLICY, load_settings
-from interlock.store import audit, squad, trust
-from interlock.store.broadcast import Broadcast
+from interlock.store import squad, trust
+from interlock.store.auditing import audit
+from interlock.store.drivers.broadcast import Broadcast
 from interlock.tools.registry import Tool
 from interlock.worker.home import HomeLock
 from interlock.worker.loop import HandedBack, Worker

@@ -7,12 +7,14 @@ from typing import Any
 
 from interlock.app.box import Interlock
 from interlock.app.local import directly
-from interlock.desk.views import View
+from interlock.desk.reading.views import View
 from interlock.settings import Settings
-from interlock.store import blobs, leases, migrate
+from interlock.store import blobs
+from interlock.store.drivers.postgres import CommitUnknown, Unreachable
 from interlock.store.engine import Store
-from interlock.store.postgres import CommitUnknown, Unreachable
+from interlock.store.mailboxes import leases
 from interlock.store.tx import Tx
+from interlock.store.upkeep import migrate
 
 REACH_S = 2.0
 """How often a server that cannot be reached is tried."""

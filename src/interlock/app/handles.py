@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
-from interlock.agents import current
+from interlock.agents.running import current
 from interlock.core.errors import InterlockError, Refused
-from interlock.desk.run_ends import RunWatcher
-from interlock.desk.views import dollars
+from interlock.desk.events.run_ends import RunWatcher
+from interlock.desk.reading.views import dollars
 
 CLEARED = "cleared"
 

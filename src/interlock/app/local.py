@@ -14,11 +14,12 @@ from interlock.core.clock import Clock, SystemClock
 from interlock.core.errors import InterlockError
 from interlock.core.telemetry import SILENT, Telemetry
 from interlock.desk.context import Person
-from interlock.desk.people import unmistakable
+from interlock.desk.identities.people import unmistakable
 from interlock.settings import Settings
-from interlock.store import migrate, squad
+from interlock.store import squad
 from interlock.store.engine import Store
 from interlock.store.tx import Tx
+from interlock.store.upkeep import migrate
 from interlock.worker.home import HomeLock
 
 if TYPE_CHECKING:

@@ -19,11 +19,11 @@ from interlock.core.errors import Conflict, InterlockError, Refused, UsageError
 from interlock.core.values import Actor, ActorKind
 from interlock.oversight import audit_keys
 from interlock.settings import Settings
-from interlock.store import archive, exchange, migrate, restore, snapshots
-from interlock.store.archive import Archive, BadArchive, Manifest
-from interlock.store.epochs import Beginning, Uncertain
+from interlock.store.drivers.postgres import CommitUnknown
 from interlock.store.errors import StoreError, StoreTooNew, StoreUnavailable
-from interlock.store.postgres import CommitUnknown
+from interlock.store.upkeep import archive, exchange, migrate, restore, snapshots
+from interlock.store.upkeep.archive import Archive, BadArchive, Manifest
+from interlock.store.upkeep.epochs import Beginning, Uncertain
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from interlock.agents.bootstrap import Bootstrap
 from interlock.agents.persona import PersonaSet
-from interlock.agents.prompt_sources import PromptSources
-from interlock.agents.routing import KIND
+from interlock.agents.prompts.bootstrap import Bootstrap
+from interlock.agents.prompts.prompt_sources import PromptSources
 from interlock.agents.runtime import Runtime
+from interlock.agents.special.routing import KIND
 from interlock.app.config import load_all_personas, load_policy_of, load_prices, refuse_workspace
 from interlock.core.clock import Clock
 from interlock.core.errors import ConfigError, UsageError
-from interlock.desk.routing import TextRouter
+from interlock.desk.chats.routing import TextRouter
 from interlock.llm.circuits import Circuits
 from interlock.llm.prices import PriceTable
 from interlock.llm.providers import Models, ProviderSettings, resolve_model

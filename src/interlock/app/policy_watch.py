@@ -14,7 +14,7 @@ from interlock.core.errors import ConfigError
 from interlock.core.values import SYSTEM, digest
 from interlock.policy.rules import Policy
 from interlock.settings import Settings
-from interlock.store import audit
+from interlock.store.auditing import audit
 from interlock.store.tx import Tx
 
 LOOK_S = 1.0

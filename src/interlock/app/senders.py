@@ -4,7 +4,7 @@ Each sender is its surface's; what is said, and in which order, is decided elsew
 """
 
 from interlock.agents.runtime import Runtime
-from interlock.desk import drawing
+from interlock.desk.chats import drawing
 from interlock.integrations.contract import Sender
 from interlock.integrations.delivery import Deliverer
 from interlock.integrations.email import Mail

@@ -12,9 +12,9 @@ from interlock.app.senders import deliverer
 from interlock.app.surfaces import Surfaces, attended
 from interlock.core.complaint import Complaint
 from interlock.core.errors import InterlockError
-from interlock.desk import tokens
 from interlock.desk.context import outage_message
-from interlock.store import leaders
+from interlock.desk.identities import tokens
+from interlock.store.duties import leaders
 
 _log = logging.getLogger(__name__)
 

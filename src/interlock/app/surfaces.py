@@ -13,10 +13,10 @@ from typing import Protocol
 
 from interlock.agents.runtime import Runtime
 from interlock.app.senders import leadership
-from interlock.desk.reception import Reception
+from interlock.desk.chats.reception import Reception
 from interlock.integrations.contract import Answer, Sender
 from interlock.settings import Settings
-from interlock.store import conversations, outbox
+from interlock.store.messages import conversations, outbox
 from interlock.store.tx import Tx
 
 SLACK_PATH, TELEGRAM_PATH = "/slack/events", "/telegram/webhook"

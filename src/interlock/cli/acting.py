@@ -45,7 +45,7 @@ def cancel(
 ) -> None:
     """End a mission, a task or a run."""
     from interlock.cli import screen
-    from interlock.desk import controls
+    from interlock.desk.work import controls
 
     ended = opening.at_desk(lambda context, person: controls.cancel(context, person, ident))
     if as_json:
@@ -60,7 +60,7 @@ def cancel(
 
 def retry(ident: Ident, reason: Why = "", as_json: Json = False) -> None:
     """Let a blocked task go on from where it was."""
-    from interlock.desk import task_changes
+    from interlock.desk.work import task_changes
 
     _moved(opening.at_desk(lambda context, person: task_changes.retry(context, person, ident, reason=reason)), as_json)
 
@@ -74,7 +74,7 @@ def reassign(
     as_json: Json = False,
 ) -> None:
     """Give a task to a new agent, of the same persona or another."""
-    from interlock.desk import task_changes
+    from interlock.desk.work import task_changes
 
     done = opening.at_desk(
         lambda context, person: task_changes.reassign(context, person, ident, persona, reason=reason)
@@ -99,7 +99,7 @@ def comment(
 ) -> None:
     """Add a comment to the thread of a task or mission."""
     from interlock.cli import screen
-    from interlock.desk import task_changes
+    from interlock.desk.work import task_changes
 
     said = opening.at_desk(lambda context, person: task_changes.comment(context, person, ident, text))
     if as_json:
@@ -117,7 +117,7 @@ def deliverable(
 ) -> None:
     """Show what a mission or task handed in."""
     from interlock.cli import screen
-    from interlock.desk import details
+    from interlock.desk.reading import details
 
     found = opening.at_desk(lambda context, _: details.deliverable(context, ident))
     if as_json:
@@ -138,7 +138,7 @@ def _write(path: Path, content: bytes) -> None:
 def acknowledge(ident: Ident) -> None:
     """Mark an alert as seen."""
     from interlock.cli import screen
-    from interlock.desk import controls
+    from interlock.desk.work import controls
 
     seen = opening.at_desk(lambda context, person: controls.acknowledge(context, person, ident))
     screen.line(f"{seen['id']} {'acknowledged' if seen['changed'] else 'was acknowledged before'}")

@@ -14,7 +14,7 @@ from interlock.core.errors import UsageError
 from interlock.core.text import amount
 
 if TYPE_CHECKING:
-    from interlock.desk.audit import Report
+    from interlock.desk.operations.audit import Report
 
 HeadsFile = Annotated[
     Path | None,
@@ -65,7 +65,7 @@ def listed(
     """List who did what and when: the newest activities, oldest first."""
     from interlock.cli import screen
     from interlock.core.values import canonical_json
-    from interlock.desk import audit as desk
+    from interlock.desk.operations import audit as desk
 
     wanted: dict[str, Any]
     wanted = {"mission": mission, "task": task, "run": run, "actor": actor, "action": action, "since": since}
@@ -101,7 +101,7 @@ def verify(
 ) -> int:
     """Check that nobody has changed the audit log, and name the row if so; exits with 1 if there is a change."""
     from interlock.cli import screen
-    from interlock.desk import audit as desk
+    from interlock.desk.operations import audit as desk
 
     if file is not None:
         found = desk.verify_export(opening.settings(), file, heads=heads, key_file=key_file)
@@ -149,7 +149,7 @@ def export(
 ) -> None:
     """Write the whole log with its seals as JSON lines, which `audit verify --file` can check anywhere."""
     from interlock.cli import screen
-    from interlock.desk import audit as desk
+    from interlock.desk.operations import audit as desk
 
     found = opening.at_desk(lambda context, person: desk.export(context, person, output))
     screen.note(f"{amount(found['activities'], 'activity', 'activities')} and {amount(found['links'], 'link')}")
@@ -161,7 +161,7 @@ def heads(
 ) -> None:
     """Print the newest heads, to keep where the owner of the database cannot write."""
     from interlock.cli import screen
-    from interlock.desk import audit as desk
+    from interlock.desk.operations import audit as desk
 
     rows = opening.at_desk(lambda context, _: desk.heads(context, most=limit))
     if as_json:
@@ -184,7 +184,7 @@ def heads(
 def seal(as_json: Json = False) -> None:
     """Seal now, instead of within the next minute."""
     from interlock.cli import screen
-    from interlock.desk import audit as desk
+    from interlock.desk.operations import audit as desk
 
     return _sealed(opening.at_desk(desk.seal), as_json, screen)
 
@@ -195,7 +195,7 @@ def anew(
 ) -> None:
     """Continue with a new key because the old one is lost; what the old one sealed can no longer be verified."""
     from interlock.cli import screen
-    from interlock.desk import audit as desk
+    from interlock.desk.operations import audit as desk
 
     if not yes:
         if not sys.stdin.isatty():

@@ -14,7 +14,7 @@ from interlock.cli.options import Json
 if TYPE_CHECKING:
     from interlock.app.box import Interlock
     from interlock.desk.context import DeskContext, Person
-    from interlock.desk.views import View
+    from interlock.desk.reading.views import View
 
 Name = Annotated[
     str, typer.Argument(metavar="CHANNEL", help="Its name or id; `@PERSONA` is your direct conversation with one.")
@@ -48,7 +48,7 @@ def listing(
 ) -> None:
     """List the channels that you may read, and who is in them."""
     from interlock.cli import screen
-    from interlock.desk import rooms
+    from interlock.desk.workspace_chat import rooms
 
     rows = opening.at_desk(lambda o, p: rooms.channels(o, p, project=project, archived=archived), anew=True)
     if as_json:
@@ -77,7 +77,7 @@ def create(
     as_json: Json = False,
 ) -> None:
     """Create a channel with you and others in it."""
-    from interlock.desk import rooms
+    from interlock.desk.workspace_chat import rooms
 
     async def making(box: "Interlock") -> "View":
         kind = "private" if private else "channel"
@@ -98,7 +98,7 @@ def show(
 ) -> None:
     """Show the messages of a channel, oldest first."""
     from interlock.cli import screen
-    from interlock.desk import rooms
+    from interlock.desk.workspace_chat import rooms
 
     async def reading(context: "DeskContext", person: "Person") -> "tuple[list[View], datetime]":
         ident = await rooms.find(context, person, name, project=project)
@@ -130,7 +130,7 @@ def say(
     from interlock.cli import screen
 
     async def saying(box: "Interlock") -> "View":
-        from interlock.desk import rooms
+        from interlock.desk.workspace_chat import rooms
 
         runtime, person = box.runtime, box.person
         if name.startswith("@"):
@@ -152,7 +152,8 @@ def say(
 async def _answers(box: "Interlock", said: "View", *, silent: bool) -> "list[View]":
     """What was said in the same place since, until nobody has a turn there any more, or the operator wants to stop."""
     from interlock.cli import screen
-    from interlock.desk import emergency, rooms
+    from interlock.desk.operations import emergency
+    from interlock.desk.workspace_chat import rooms
 
     place, seen = said["parent_id"], said["seq"]
     answers: list[View] = []
@@ -187,7 +188,8 @@ async def _answers(box: "Interlock", said: "View", *, silent: bool) -> "list[Vie
 async def _explain_silence(box: "Interlock", said: "View", left: list[str], last_remark: str) -> str:
     """Says why nobody has answered for so long, unless that was `last_remark` already; returns what is told now."""
     from interlock.cli import screen
-    from interlock.desk import queues, rooms
+    from interlock.desk.operations import queues
+    from interlock.desk.workspace_chat import rooms
 
     found = [await queues.of_run(box.runtime, turn["run_id"])
              for turn in await rooms.outcomes(box.runtime, box.person, said["id"])]  # fmt: skip
@@ -202,7 +204,7 @@ async def _explain_silence(box: "Interlock", said: "View", left: list[str], last
 async def _note_others(box: "Interlock", said: "View", spoke: set[str]) -> None:
     """Says of those who have not answered why, and of nobody that they had nothing to say, unless nobody answered."""
     from interlock.cli import screen
-    from interlock.desk import rooms
+    from interlock.desk.workspace_chat import rooms
 
     for turn in await rooms.outcomes(box.runtime, box.person, said["id"]):
         if turn["status"] == "waiting":
@@ -217,7 +219,7 @@ async def _note_others(box: "Interlock", said: "View", spoke: set[str]) -> None:
 
 def join(name: Name, who: Member = None, project: InProject = None, as_json: Json = False) -> None:
     """Add a persona, a person or yourself to a channel."""
-    from interlock.desk import rooms
+    from interlock.desk.workspace_chat import rooms
 
     async def joining(box: "Interlock") -> "View":
         ident = await rooms.find(box.runtime, box.person, name, project=project)
@@ -228,7 +230,7 @@ def join(name: Name, who: Member = None, project: InProject = None, as_json: Jso
 
 def leave(name: Name, who: Member = None, project: InProject = None, as_json: Json = False) -> None:
     """Remove a persona, a person or yourself from a channel."""
-    from interlock.desk import rooms
+    from interlock.desk.workspace_chat import rooms
 
     async def leaving(context: "DeskContext", person: "Person") -> "View":
         return await rooms.leave(context, person, await rooms.find(context, person, name, project=project), who)
@@ -243,7 +245,7 @@ def archive(
     as_json: Json = False,
 ) -> None:
     """Close a channel to new messages; it can still be read."""
-    from interlock.desk import rooms
+    from interlock.desk.workspace_chat import rooms
 
     async def archiving(context: "DeskContext", person: "Person") -> "View":
         return await rooms.archive(

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from interlock.app.box import Interlock
     from interlock.cli.watching import Asking
     from interlock.core.events import Event
-    from interlock.desk.attachments import Attachment
-    from interlock.desk.conversation import Reply
+    from interlock.desk.agents.conversation import Reply
+    from interlock.desk.chats.attachments import Attachment
 
 EXITS = {"end_turn": 0, "waiting": 3, "budget": STOPPED, "cancelled": STOPPED}
 """By why a run stopped; any other reason is a failure."""
@@ -137,7 +137,7 @@ class _Talk:
 
     async def _command(self, text: str) -> None:
         from interlock.cli import screen
-        from interlock.desk import sessions
+        from interlock.desk.agents import sessions
 
         if text != "/reset":
             screen.note(HELP)
@@ -152,7 +152,7 @@ class _Talk:
     async def once(self, text: str) -> int:
         """One message and what comes of it; returns the exit code."""
         from interlock.cli import screen
-        from interlock.desk import attachments
+        from interlock.desk.chats import attachments
 
         files = await asyncio.to_thread(attachments.read, self.wanted.files)
         self.wanted.files = []
@@ -182,7 +182,7 @@ class _Talk:
 
     async def _question(self, run_id: str) -> str | None:
         """A question of this run that nobody has put yet; None if nobody is asked here."""
-        from interlock.desk import signing
+        from interlock.desk.signoff import signing
 
         if self.asking is None or self.asking.ended or self.asked.is_set():
             return None
@@ -190,7 +190,8 @@ class _Talk:
         return next((ident for ident in found if ident not in self.asking.skipped), None)
 
     async def _reply(self, text: str, files: "Sequence[Attachment]") -> "Reply":
-        from interlock.desk import answering, conversation
+        from interlock.desk.agents import conversation
+        from interlock.desk.events import answering
 
         box = self.box
 
@@ -208,7 +209,7 @@ class _Talk:
 
     async def _why(self, run_id: str) -> str:
         """Why nothing is heard of a run, in words."""
-        from interlock.desk import queues
+        from interlock.desk.operations import queues
 
         try:
             found = await queues.of_run(self.box.runtime, run_id)
@@ -223,7 +224,7 @@ class _Talk:
 
     async def _reply_of(self, run_id: str) -> "Reply":
         """What comes of a run that goes on after an answer."""
-        from interlock.desk import answering
+        from interlock.desk.events import answering
 
         async def there(_: str) -> str:
             return run_id
@@ -233,8 +234,8 @@ class _Talk:
 
     async def _shown(self, news: "AsyncGenerator[str | Event | Reply, None]") -> "Reply":
         """Shows what happens while it does; returns what came of it. Ctrl-C cancels the run, and its end is awaited."""
-        from interlock.desk import controls
-        from interlock.desk.conversation import Reply
+        from interlock.desk.agents.conversation import Reply
+        from interlock.desk.work import controls
 
         page, run_id, stopping = _Page(quiet=self.wanted.as_json), "", asyncio.create_task(self.asked.wait())
         upcoming = asyncio.ensure_future(anext(news))

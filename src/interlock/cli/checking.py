@@ -80,7 +80,7 @@ def persona_import(
     """Convert agents written for CrewAI or Claude Code into personas, and report what cannot be converted."""
     from interlock.app import config
     from interlock.cli import screen
-    from interlock.desk import importing
+    from interlock.desk.agents import importing
 
     settings = opening.settings()
     folder = out or (settings.personas[0] if settings.personas else Path("personas"))

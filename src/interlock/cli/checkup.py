@@ -17,12 +17,12 @@ from interlock.cli import os_errors
 from interlock.core.clock import SystemClock
 from interlock.core.errors import ConfigError, InterlockError
 from interlock.core.text import amount
-from interlock.desk import audit
+from interlock.desk.operations import audit
 from interlock.llm.providers import Models
 from interlock.llm.tokens import text_tokens
 from interlock.policy.secrets import scrub
 from interlock.settings import Settings, load_settings
-from interlock.store import migrate
+from interlock.store.upkeep import migrate
 from interlock.tools.secrets import Vault
 from interlock.tools.workspace import Limits
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from interlock.app.box import Interlock
 from interlock.cli import details, opening, running, screen
 from interlock.core.errors import InterlockError
-from interlock.desk import asking, signing
-from interlock.desk.details import deliverable, task
-from interlock.desk.progress import Standing
+from interlock.desk.reading.details import deliverable, task
+from interlock.desk.reading.progress import Standing
+from interlock.desk.signoff import asking, signing
 
 if TYPE_CHECKING:
-    from interlock.desk.progress import Progress
+    from interlock.desk.reading.progress import Progress
 
 GOAL = "Compare three session stores for a web shop and e-mail the recommendation to board@example.com"
 MODEL = "rehearsal/offline"

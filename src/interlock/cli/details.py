@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from interlock.cli import screen
 
 if TYPE_CHECKING:
-    from interlock.desk.cards import Card, Fact
+    from interlock.desk.chats.cards import Card, Fact
 
 View = Mapping[str, Any]
 LONG = 400

@@ -13,7 +13,7 @@ Named = Annotated[str, typer.Argument(metavar="AGENT", help="A persona, or the i
 
 def pause(reason: Reason = None, as_json: Json = False) -> None:
     """Stop each run after its current step, and start no new ones."""
-    from interlock.desk import emergency
+    from interlock.desk.operations import emergency
 
     _show(
         opening.at_desk(lambda context, person: emergency.pause(context, person, reason=reason), anyhow=True), as_json
@@ -22,7 +22,7 @@ def pause(reason: Reason = None, as_json: Json = False) -> None:
 
 def drain(reason: Reason = None, as_json: Json = False) -> None:
     """Let running runs finish, and start no new ones."""
-    from interlock.desk import emergency
+    from interlock.desk.operations import emergency
 
     _show(
         opening.at_desk(lambda context, person: emergency.drain(context, person, reason=reason), anyhow=True), as_json
@@ -31,14 +31,14 @@ def drain(reason: Reason = None, as_json: Json = False) -> None:
 
 def stop(reason: Reason = None, as_json: Json = False) -> None:
     """Interrupt all running runs at once, and start no new ones; `resume` continues them where they were."""
-    from interlock.desk import emergency
+    from interlock.desk.operations import emergency
 
     _show(opening.at_desk(lambda context, person: emergency.stop(context, person, reason=reason), anyhow=True), as_json)
 
 
 def resume(as_json: Json = False) -> None:
     """Let the squad work again."""
-    from interlock.desk import emergency
+    from interlock.desk.operations import emergency
 
     _show(opening.at_desk(emergency.resume), as_json)
 
@@ -46,7 +46,7 @@ def resume(as_json: Json = False) -> None:
 def quarantine(agent: Named, reason: Reason = None, as_json: Json = False) -> None:
     """Stop one agent and keep work away from it."""
     from interlock.cli import screen
-    from interlock.desk import emergency
+    from interlock.desk.operations import emergency
 
     done = opening.at_desk(
         lambda context, person: emergency.quarantine(context, person, agent, reason=reason), anyhow=True
@@ -63,7 +63,7 @@ def quarantine(agent: Named, reason: Reason = None, as_json: Json = False) -> No
 def release(agent: Named, as_json: Json = False) -> None:
     """Let a quarantined agent work again."""
     from interlock.cli import screen
-    from interlock.desk import emergency
+    from interlock.desk.operations import emergency
 
     done = opening.at_desk(lambda context, person: emergency.release(context, person, agent))
     if as_json:

@@ -20,7 +20,7 @@ EveryOne = Annotated[bool, typer.Option("--all", help="Include merged, archived 
 def listed(every: EveryOne = False, as_json: Json = False) -> None:
     """List what was learned from earlier work, best first."""
     from interlock.cli import screen
-    from interlock.desk import lessons as desk
+    from interlock.desk.agents import lessons as desk
 
     rows = opening.at_desk(lambda context, _: desk.lessons(context, every=every))
     if as_json:
@@ -45,7 +45,7 @@ def listed(every: EveryOne = False, as_json: Json = False) -> None:
 def show(ident: Ident, as_json: Json = False) -> None:
     """Show one lesson: its evidence, its versions, and the outcomes of its uses."""
     from interlock.cli import screen
-    from interlock.desk import lessons as desk
+    from interlock.desk.agents import lessons as desk
 
     async def reading(context: "DeskContext", _: "Person") -> tuple[dict[str, Any], datetime]:
         return await desk.lesson(context, ident), context.clock.now()
@@ -85,7 +85,7 @@ def show(ident: Ident, as_json: Json = False) -> None:
 def approve(ident: Ident, as_json: Json = False) -> None:
     """Vouch for a lesson whose evidence includes untrusted content, so that it may become a rule."""
     from interlock.cli import screen
-    from interlock.desk import lessons as desk
+    from interlock.desk.agents import lessons as desk
 
     found = opening.at_desk(lambda context, person: desk.approve(context, person, ident))
     if as_json:
@@ -102,7 +102,7 @@ def restore(
     as_json: Json = False,
 ) -> None:
     """Make an earlier version of a lesson the current one."""
-    from interlock.desk import lessons as desk
+    from interlock.desk.agents import lessons as desk
 
     bring_back(desk.restore, ident, version, as_json=as_json)
 
@@ -110,7 +110,7 @@ def restore(
 def learn(as_json: Json = False) -> None:
     """Have the Learner review now what has ended since it last did."""
     from interlock.cli import screen
-    from interlock.desk import lessons as desk
+    from interlock.desk.agents import lessons as desk
 
     found = opening.at_desk(desk.learn)
     if as_json:

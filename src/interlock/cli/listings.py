@@ -29,7 +29,7 @@ def missions(
 ) -> None:
     """List missions, newest first, with their progress and cost."""
     from interlock.cli import screen
-    from interlock.desk import listings
+    from interlock.desk.reading import listings
 
     async def reading(context: "DeskContext") -> tuple[Rows, str | None]:
         return await listings.missions(context, project=project), await listings.hindrance(context)
@@ -62,7 +62,7 @@ def tasks(
 ) -> None:
     """List tasks, newest first."""
     from interlock.cli import screen
-    from interlock.desk import listings
+    from interlock.desk.reading import listings
 
     rows, now = _read(lambda context: listings.tasks(context, status=status, mission=mission))
     if as_json:
@@ -93,8 +93,8 @@ def task(
 ) -> None:
     """Show a task or mission: description, checks, transitions, thread, deliverable; or set or waive its checks."""
     from interlock.cli import details, screen
-    from interlock.desk import evidence
-    from interlock.desk.details import task as whole
+    from interlock.desk.reading.details import task as whole
+    from interlock.desk.signoff import evidence
 
     if note is not None and waive is None:
         raise UsageError("`--note` is the reason of a waiver: give the number of a check with `--waive`")
@@ -115,7 +115,7 @@ async def _changed(
     whole: Callable[["DeskContext", str], Awaitable[Any]],
 ) -> tuple[Any, datetime]:
     """The task, after what the person wanted changed about its checks."""
-    from interlock.desk import evidence
+    from interlock.desk.signoff import evidence
 
     if demanded:
         await evidence.require(context, person, ident, demanded)
@@ -127,7 +127,7 @@ async def _changed(
 def agents(as_json: Json = False) -> None:
     """List agents, most recently active first."""
     from interlock.cli import screen
-    from interlock.desk import listings
+    from interlock.desk.reading import listings
 
     rows, now = _read(listings.agents)
     if as_json:
@@ -156,7 +156,7 @@ def trace(
 ) -> None:
     """Show a run step by step: model calls, tool calls with their decisions, and cost."""
     from interlock.cli import details, screen
-    from interlock.desk.details import trace as whole
+    from interlock.desk.reading.details import trace as whole
 
     found, now = _read(lambda context: whole(context, ident, prompt=prompt))
     if as_json:
@@ -169,7 +169,7 @@ def alerts(
 ) -> None:
     """List what a person should know about."""
     from interlock.cli import screen
-    from interlock.desk import listings
+    from interlock.desk.reading import listings
 
     rows, now = _read(lambda context: listings.alerts(context, open_only=not every))
     if as_json:

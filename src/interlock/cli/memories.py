@@ -44,7 +44,7 @@ def search(
 ) -> None:
     """Search memories by words, best first; without words, list all blocks and the most important memories."""
     from interlock.cli import screen
-    from interlock.desk import memories as desk
+    from interlock.desk.agents import memories as desk
 
     query = " ".join(words or ())
 
@@ -72,7 +72,7 @@ def search(
 def show(ident: Ident, as_json: Json = False) -> None:
     """Show one memory, or one block and who has it."""
     from interlock.cli import screen
-    from interlock.desk import memories as desk
+    from interlock.desk.agents import memories as desk
 
     async def reading(context: "DeskContext", person: "Person") -> tuple[dict[str, Any], datetime]:
         return await desk.show(context, person, ident), context.clock.now()
@@ -113,7 +113,7 @@ def show(ident: Ident, as_json: Json = False) -> None:
 def versions(ident: Ident, as_json: Json = False) -> None:
     """List all versions of a memory or a block: what it said, who wrote it, and why."""
     from interlock.cli import screen
-    from interlock.desk import memories as desk
+    from interlock.desk.agents import memories as desk
 
     async def reading(context: "DeskContext", person: "Person") -> tuple[list[dict[str, Any]], datetime]:
         return await desk.versions(context, person, ident), context.clock.now()
@@ -136,7 +136,7 @@ def restore(
     as_json: Json = False,
 ) -> None:
     """Make an earlier version of a memory or a block the current one."""
-    from interlock.desk import memories as desk
+    from interlock.desk.agents import memories as desk
 
     bring_back(desk.restore, ident, version, as_json=as_json)
 
@@ -148,7 +148,7 @@ def forget(
 ) -> None:
     """Hide a memory from all agents; it can be restored for 90 days."""
     from interlock.cli import screen
-    from interlock.desk import memories as desk
+    from interlock.desk.agents import memories as desk
 
     found = opening.at_desk(lambda context, person: desk.forget(context, person, ident, reason))
     if as_json:
@@ -166,7 +166,7 @@ def share(
 ) -> None:
     """Share a block of one agent's core memory with another persona, or stop sharing it."""
     from interlock.cli import screen
-    from interlock.desk import memories as desk
+    from interlock.desk.agents import memories as desk
 
     found = opening.at_desk(
         lambda context, person: desk.share(context, person, ident, persona, can_write=write, off=off)

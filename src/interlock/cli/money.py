@@ -36,7 +36,7 @@ def budget(
 ) -> None:
     """Show limits and what has been spent under them."""
     from interlock.cli import screen
-    from interlock.desk import money
+    from interlock.desk.budgets import money
 
     rows, _ = _read(lambda context: money.budget(context, every=every))
     if as_json:
@@ -73,7 +73,7 @@ def raise_limit(
     as_json: Json = False,
 ) -> None:
     """Raise a limit; work that it stopped continues, and a question about it counts as answered."""
-    from interlock.desk import money
+    from interlock.desk.budgets import money
 
     _changed(opening.at_desk(lambda context, person: money.raise_budget(context, person, account, usd, note)), as_json)
 
@@ -85,7 +85,7 @@ def set_limit(
     as_json: Json = False,
 ) -> None:
     """Set a limit, lower or higher; a frozen account is unfrozen."""
-    from interlock.desk import money
+    from interlock.desk.budgets import money
 
     _changed(opening.at_desk(lambda context, person: money.set_budget(context, person, account, usd, note)), as_json)
 
@@ -111,7 +111,7 @@ def estimates(
 ) -> None:
     """Compare what finished tasks cost with what they were given, by type and model."""
     from interlock.cli import screen
-    from interlock.desk import money
+    from interlock.desk.budgets import money
 
     rows, _ = _read(lambda context: money.actuals(context, project))
     if as_json:
@@ -148,7 +148,7 @@ def ledger(
 ) -> None:
     """Show every entry behind a balance, oldest first; without an option, the latest entries of all accounts."""
     from interlock.cli import screen
-    from interlock.desk import ledger_views
+    from interlock.desk.budgets import ledger_views
 
     found, _ = _read(
         lambda context: ledger_views.explain(
@@ -216,7 +216,7 @@ def _show_sums(found: dict[str, Any]) -> None:
 def verify(as_json: Json = False) -> None:
     """Check every account against its entries; exits with 1 if they differ."""
     from interlock.cli import screen
-    from interlock.desk import ledger_views
+    from interlock.desk.budgets import ledger_views
 
     found, _ = _read(ledger_views.verify)
     if as_json:
@@ -241,7 +241,7 @@ def prices(
     """Show what models cost per million tokens, and what a model without a known price is charged."""
     from interlock.cli import screen
     from interlock.core.clock import SystemClock
-    from interlock.desk import pricing
+    from interlock.desk.budgets import pricing
 
     rows = pricing.price_views(pricing.table(opening.settings()), SystemClock().now().date(), model)
     if as_json:

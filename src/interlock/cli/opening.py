@@ -87,7 +87,7 @@ async def tell_new_project(project: str | None) -> None:
     """Says beside a command's output that a project begins with it: a slip would be one with money of its own."""
     from interlock.app.local import is_there
     from interlock.cli import screen
-    from interlock.desk import projects
+    from interlock.desk.work import projects
 
     if project is None or not is_there(settings(project=project)):
         return

@@ -18,7 +18,7 @@ def outbox(
 ) -> None:
     """List chat messages and e-mails that have not been delivered, oldest first."""
     from interlock.cli import screen
-    from interlock.desk import outgoing
+    from interlock.desk.chats import outgoing
 
     async def reading(context: "DeskContext", _: "Person") -> tuple[list[dict[str, Any]], datetime]:
         return await outgoing.outgoing(context, dead_only=dead), context.clock.now()
@@ -52,7 +52,7 @@ def retry(
     """Retry a message that was given up, or all of them."""
     from interlock.cli import screen
     from interlock.core.errors import UsageError
-    from interlock.desk import outgoing
+    from interlock.desk.chats import outgoing
 
     if (ident is None) is not everything:
         raise UsageError("name one message, or give `--all`: `interlock outbox --dead` lists them")

@@ -31,7 +31,7 @@ def people() -> typer.Typer:
 def listing(as_json: Json = False) -> None:
     """List people with their roles and identities."""
     from interlock.cli import screen
-    from interlock.desk import people
+    from interlock.desk.identities import people
 
     rows = opening.at_desk(lambda context, _: people.people(context), anew=True)
     if as_json:
@@ -51,7 +51,7 @@ def add(
 ) -> None:
     """Add a person."""
     from interlock.cli import screen
-    from interlock.desk import people
+    from interlock.desk.identities import people
 
     found = opening.at_desk(lambda context, person: people.add(context, person, name, role=role), anew=True)
     if as_json:
@@ -64,7 +64,7 @@ def add(
 def link(who: Who, identity: IdentityArgument, as_json: Json = False) -> None:
     """Link a person to their id on a surface, such as Slack."""
     from interlock.cli import screen
-    from interlock.desk import people
+    from interlock.desk.identities import people
 
     found = opening.at_desk(lambda context, person: people.link(context, person, who, identity), anew=True)
     if as_json:
@@ -77,7 +77,7 @@ def link(who: Who, identity: IdentityArgument, as_json: Json = False) -> None:
 def unlink(identity: IdentityArgument, as_json: Json = False) -> None:
     """Remove the link of an id to a person."""
     from interlock.cli import screen
-    from interlock.desk import people
+    from interlock.desk.identities import people
 
     found = opening.at_desk(lambda context, person: people.unlink(context, person, identity), anew=True)
     if as_json:
@@ -88,7 +88,7 @@ def unlink(identity: IdentityArgument, as_json: Json = False) -> None:
 def role(who: Who, role: Annotated[str, typer.Argument(metavar="ROLE", help=RoleHelp)], as_json: Json = False) -> None:
     """Change a person's role."""
     from interlock.cli import screen
-    from interlock.desk import people
+    from interlock.desk.identities import people
 
     found = opening.at_desk(lambda context, person: people.set_role(context, person, who, role), anew=True)
     if as_json:
@@ -110,7 +110,7 @@ def export(
 ) -> None:
     """Export everything on record about a person, as JSON."""
     from interlock.cli import screen
-    from interlock.desk import personal
+    from interlock.desk.identities import personal
 
     found = opening.at_desk(lambda context, person: personal.export(context, person, who))
     if output is None:
@@ -127,7 +127,7 @@ def erase(
 ) -> None:
     """Erase a person: their messages, name and identities are removed; their decisions stay under an id."""
     from interlock.cli import screen
-    from interlock.desk import personal
+    from interlock.desk.identities import personal
 
     if not yes:
         _confirm(opening.at_desk(lambda context, person: personal.known(context, person, who)))

@@ -121,7 +121,7 @@ def _unanswerable(found: "Policy") -> list["Remark"]:
 
     if not lint.without_people(found, 1):
         return []
-    from interlock.desk.policy import how_many_answer
+    from interlock.desk.operations.policy import how_many_answer
 
     try:
         count = opening.at_desk(lambda context, person: how_many_answer(context))
@@ -307,7 +307,7 @@ def policy_replay(
     from interlock.app import config, parts
     from interlock.cli import screen
     from interlock.core.clock import SystemClock
-    from interlock.desk import policy as desk
+    from interlock.desk.operations import policy as desk
 
     settings = opening.settings()
     found, toolbox = config.load_policy(policy or settings.policy), parts.builtin_toolbox()

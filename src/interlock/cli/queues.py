@@ -33,7 +33,7 @@ def queue(agent: Named, what: What = None, reason: Reason = None, as_json: Json 
 
 def _show(agent: str, as_json: bool) -> None:
     from interlock.cli import screen
-    from interlock.desk import queues as desk
+    from interlock.desk.operations import queues as desk
 
     async def reading(context: "DeskContext", _: "Person") -> tuple[dict[str, Any], datetime]:
         return await desk.queue(context, agent), context.clock.now()
@@ -61,7 +61,7 @@ def _show(agent: str, as_json: bool) -> None:
 
 def _clear(agent: str, reason: str | None, as_json: bool) -> None:
     from interlock.cli import screen
-    from interlock.desk import queues as desk
+    from interlock.desk.operations import queues as desk
 
     done = opening.at_desk(lambda context, person: desk.clear(context, person, agent, reason=reason))
     if as_json:
@@ -82,7 +82,7 @@ def runs(
 ) -> None:
     """List runs, newest first; a run is one message claimed from a mailbox."""
     from interlock.cli import screen
-    from interlock.desk import listings
+    from interlock.desk.reading import listings
 
     async def reading(context: "DeskContext", _: "Person") -> tuple[list[dict[str, Any]], datetime]:
         return await listings.runs(context, mission=mission, status=status), context.clock.now()
@@ -111,7 +111,7 @@ def runs(
 def requeue(ident: Ident, as_json: Json = False) -> None:
     """Retry a dead letter, at its place in its mailbox."""
     from interlock.cli import screen
-    from interlock.desk import queues as desk
+    from interlock.desk.operations import queues as desk
 
     done = opening.at_desk(lambda context, person: desk.requeue(context, person, ident))
     if as_json:

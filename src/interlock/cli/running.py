@@ -19,7 +19,7 @@ from interlock.core.errors import UsageError
 if TYPE_CHECKING:
     from interlock.app.box import Interlock
     from interlock.cli.watching import Answerer
-    from interlock.desk.progress import Progress
+    from interlock.desk.reading.progress import Progress
 
 STOPPED = 4
 EXITS = {"done": 0, "waiting": 3, "stopped": STOPPED, "failed": 1}
@@ -66,7 +66,7 @@ def run(
 def _checks(texts: list[str] | None, file: Path | None) -> list[dict[str, Any]]:
     if not texts and file is None:
         return []
-    from interlock.desk import evidence
+    from interlock.desk.signoff import evidence
 
     return evidence.parse(texts or (), file)
 
@@ -149,7 +149,7 @@ class _Mission:
 
 async def _started(box: "Interlock", mission_id: str, as_json: bool) -> int:
     from interlock.cli import screen
-    from interlock.desk import emergency
+    from interlock.desk.operations import emergency
 
     if as_json:
         screen.data({"mission_id": mission_id})

@@ -11,7 +11,7 @@ from interlock.cli.options import Json, Model
 
 if TYPE_CHECKING:
     from interlock.desk.context import DeskContext, Person
-    from interlock.desk.views import View
+    from interlock.desk.reading.views import View
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A name from `interlock schedule list`.")]
 InProject = Annotated[
@@ -86,7 +86,7 @@ async def _added(
 ) -> "View":
     from interlock.app.box import Interlock
     from interlock.core.clock import SystemClock
-    from interlock.desk import schedules
+    from interlock.desk.operations import schedules
     from interlock.scheduler.timetable import timetable
 
     settings = opening.settings(project=project)
@@ -104,7 +104,7 @@ async def _added(
 def listing(project: InProject = None, as_json: Json = False) -> None:
     """List schedules: what each starts, when, and the outcome of the last time."""
     from interlock.cli import screen
-    from interlock.desk import duty, schedules
+    from interlock.desk.operations import duty, schedules
     from interlock.scheduler.timetable import stored
 
     async def reading(context: "DeskContext", _: "Person") -> "tuple[list[View], View | None, str, datetime]":
@@ -135,21 +135,21 @@ def listing(project: InProject = None, as_json: Json = False) -> None:
 
 def remove(name: Name, project: InProject = None, as_json: Json = False) -> None:
     """Remove a schedule; what it has started continues."""
-    from interlock.desk import schedules
+    from interlock.desk.operations import schedules
 
     _changed(opening.at_desk(lambda o, p: schedules.remove(o, p, name, project=project)), "removed", as_json)
 
 
 def pause(name: Name, project: InProject = None, as_json: Json = False) -> None:
     """Pause a schedule until it is resumed."""
-    from interlock.desk import schedules
+    from interlock.desk.operations import schedules
 
     _changed(opening.at_desk(lambda o, p: schedules.pause(o, p, name, project=project)), "paused", as_json)
 
 
 def resume(name: Name, project: InProject = None, as_json: Json = False) -> None:
     """Resume a schedule, from its next time on."""
-    from interlock.desk import schedules
+    from interlock.desk.operations import schedules
     from interlock.scheduler.timetable import stored
 
     _changed(opening.at_desk(lambda o, p: schedules.resume(o, p, name, stored, project=project)), "active", as_json)

@@ -12,7 +12,7 @@ from interlock.cli.options import Json
 
 if TYPE_CHECKING:
     from interlock.desk.context import DeskContext
-    from interlock.desk.views import View
+    from interlock.desk.reading.views import View
 
 
 def scheduler(
@@ -32,7 +32,7 @@ def scheduler(
 async def _scheduling() -> None:
     from interlock.cli import screen
     from interlock.cli.serving import opened
-    from interlock.desk import duty
+    from interlock.desk.operations import duty
     from interlock.scheduler.runner import Scheduler
 
     with opening.stopping() as asked:
@@ -57,7 +57,7 @@ async def _scheduling() -> None:
 async def _tell(context: "DeskContext", changes: "asyncio.Queue[bool]") -> None:
     """Prints a line whenever this process begins to lead or to stand by."""
     from interlock.cli import screen
-    from interlock.desk import duty
+    from interlock.desk.operations import duty
 
     while True:
         leads = await changes.get()
@@ -85,7 +85,7 @@ def _next(job: "View", now: datetime) -> str:
 
 def _show(as_json: bool) -> None:
     from interlock.cli import screen
-    from interlock.desk import duty
+    from interlock.desk.operations import duty
     from interlock.scheduler.jobs import standard_jobs
 
     async def reading(context: "DeskContext", _: object) -> "tuple[View, datetime]":

@@ -189,7 +189,7 @@ async def _side_by_side(*work: Coroutine[Any, Any, object]) -> AsyncIterator[lis
 async def _tell_alerts(box: "Interlock") -> None:
     """Prints each alert once, those that are open at the start included; ends when it is cancelled."""
     from interlock.cli import screen
-    from interlock.desk import listings
+    from interlock.desk.reading import listings
 
     told_ids: set[str] = set()
     while True:

@@ -25,7 +25,7 @@ def session() -> typer.Typer:
 def reset(agent: Named, as_json: Json = False) -> None:
     """Start a conversation with an agent afresh: earlier messages are left out, and what is pending stays."""
     from interlock.cli import screen
-    from interlock.desk import sessions as desk
+    from interlock.desk.agents import sessions as desk
 
     done = opening.at_desk(lambda context, person: desk.reset(context, person, agent))
     if as_json:
@@ -48,7 +48,7 @@ def export(
 ) -> None:
     """Write a conversation as JSON lines, with secrets masked."""
     from interlock.cli import screen
-    from interlock.desk import sessions as desk
+    from interlock.desk.agents import sessions as desk
 
     lines = opening.at_desk(lambda context, person: desk.export(context, person, agent))
     text = "".join(f"{line}\n" for line in lines)
@@ -69,7 +69,7 @@ def take(
     from interlock.app import config
     from interlock.cli import screen
     from interlock.core.errors import UsageError
-    from interlock.desk import session_import as desk
+    from interlock.desk.agents import session_import as desk
 
     try:
         data = file.read_bytes()

@@ -13,7 +13,7 @@ from interlock.cli.options import Ident, InMission, Json
 from interlock.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from interlock.desk.cards import Card
+    from interlock.desk.chats.cards import Card
     from interlock.desk.context import DeskContext, Person
 
 View = dict[str, Any]
@@ -36,7 +36,7 @@ def approvals(
 ) -> None:
     """List the questions that wait for a person, oldest first."""
     from interlock.cli import details, screen
-    from interlock.desk import asking, signing
+    from interlock.desk.signoff import asking, signing
 
     async def reading(context: "DeskContext", _: "Person") -> "tuple[list[View], list[Card], int, datetime]":
         if ident is not None:
@@ -91,7 +91,7 @@ def approve(
     as_json: Json = False,
 ) -> None:
     """Approve a held call or another question."""
-    from interlock.desk import signing
+    from interlock.desk.signoff import signing
 
     edited = None if args is None else arguments(args)
     if narrow and grant is None:
@@ -115,7 +115,7 @@ def deny(
     as_json: Json = False,
 ) -> None:
     """Deny a held call or another question; the agent is told why."""
-    from interlock.desk import signing
+    from interlock.desk.signoff import signing
 
     if alike:
         return _together(ident, "deny", reason, yes=yes, as_json=as_json)
@@ -126,7 +126,7 @@ def deny(
 def _together(ident: str, verb: str, words: str | None, *, yes: bool, as_json: bool) -> None:
     """INVARIANT: what is answered is the list that was shown, and none that came later."""
     from interlock.cli import screen
-    from interlock.desk import signing
+    from interlock.desk.signoff import signing
 
     shown = opening.at_desk(lambda context, _: signing.alike(context, ident))
     if not shown:
@@ -188,7 +188,7 @@ def grants(
 ) -> None:
     """List the grants: what people have allowed for a while."""
     from interlock.cli import screen
-    from interlock.desk import grants as leave
+    from interlock.desk.signoff import grants as leave
 
     async def reading(context: "DeskContext", _: "Person") -> tuple[list[View], datetime]:
         return await leave.grants(context, every=every), context.clock.now()
@@ -215,7 +215,7 @@ def grants(
 def revoke(ident: Ident, as_json: Json = False) -> None:
     """Revoke a grant; from the next such call on, people are asked again."""
     from interlock.cli import screen
-    from interlock.desk import grants as leave
+    from interlock.desk.signoff import grants as leave
 
     done = opening.at_desk(lambda context, person: leave.revoke(context, person, ident))
     if as_json:

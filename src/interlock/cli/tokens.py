@@ -36,7 +36,7 @@ def create(
 ) -> None:
     """Create a token; it is shown only this once."""
     from interlock.cli import screen
-    from interlock.desk import tokens
+    from interlock.desk.identities import tokens
 
     expires_s = tokens.span_s(expires) if expires is not None else None
     made = opening.at_desk(
@@ -56,7 +56,7 @@ def create(
 def listing(as_json: Json = False) -> None:
     """List tokens, without their values."""
     from interlock.cli import screen
-    from interlock.desk import tokens
+    from interlock.desk.identities import tokens
 
     rows = opening.at_desk(tokens.tokens, anew=True)
     if as_json:
@@ -81,7 +81,7 @@ def revoke(
 ) -> None:
     """Revoke a token; it stops working everywhere within two seconds."""
     from interlock.cli import screen
-    from interlock.desk import tokens
+    from interlock.desk.identities import tokens
 
     found = opening.at_desk(lambda context, person: tokens.revoke(context, person, ident))
     if as_json:

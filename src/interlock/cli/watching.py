@@ -18,7 +18,7 @@ from interlock.core.errors import InterlockError
 
 if TYPE_CHECKING:
     from interlock.desk.context import DeskContext, Person
-    from interlock.desk.progress import Progress
+    from interlock.desk.reading.progress import Progress
 
 MOST_WORDS = 160
 """Characters of a reason in a line of progress."""
@@ -203,8 +203,8 @@ class Asking:
 
         INVARIANT: on a terminal only what is typed after the card is shown is an answer to it.
         """
-        from interlock.desk import asking, signing
-        from interlock.desk.signing import Changed
+        from interlock.desk.signoff import asking, signing
+        from interlock.desk.signoff.signing import Changed
 
         screen.line()
         card = await signing.approval(self.context, ident)
@@ -228,8 +228,8 @@ class Asking:
 
         Raises Changed if the question has to be shown as it is now.
         """
-        from interlock.desk import signing
-        from interlock.desk.signing import Changed
+        from interlock.desk.signoff import signing
+        from interlock.desk.signoff.signing import Changed
 
         if answer is None:
             self.ended = True
@@ -257,7 +257,7 @@ async def watch(
 
     With `to_the_end`, what is learned from it is waited for, too.
     """
-    from interlock.desk.progress import Standing
+    from interlock.desk.reading.progress import Standing
 
     async for found in news:
         board.show(found)

@@ -27,7 +27,7 @@ def workflow_list(as_json: Json = False) -> None:
     """List the workflows that a mission can follow with `run GOAL --workflow NAME`."""
     from interlock.app import config
     from interlock.cli import screen
-    from interlock.desk import workflows
+    from interlock.desk.work import workflows
 
     settings = opening.settings()
     found = workflows.load(settings, config.load_all_personas(settings).personas)
@@ -59,7 +59,7 @@ def workflow_check(files: Files = None, as_json: Json = False) -> None:
     """Report every mistake in the workflow files with its line."""
     from interlock.app import config
     from interlock.cli import screen
-    from interlock.desk import workflows
+    from interlock.desk.work import workflows
 
     settings = opening.settings()
     personas = config.load_all_personas(settings).personas

@@ -7,9 +7,9 @@ from interlock.core.clock import Clock
 from interlock.core.errors import InterlockError, Refused
 from interlock.core.values import Actor, ActorKind
 from interlock.settings import Settings
-from interlock.store.approvals import ROLES_THAT_ANSWER
 from interlock.store.engine import Store
 from interlock.store.errors import StoreError
+from interlock.store.signoff.approvals import ROLES_THAT_ANSWER
 
 if TYPE_CHECKING:
     from interlock.policy.rules import Policy

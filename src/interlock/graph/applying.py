@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from interlock.agents import learning
-from interlock.agents.learning import LookBack
 from interlock.agents.persona import COORDINATOR, LEARNER
+from interlock.agents.special import learning
+from interlock.agents.special.learning import LookBack
 from interlock.core.errors import Conflict
 from interlock.core.values import Actor, ActorKind, digest
 from interlock.graph.effects import Effect
@@ -24,25 +24,18 @@ from interlock.policy.loops import Limits
 from interlock.settings.agency import DelegationSettings
 from interlock.settings.model import Loops
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import (
-    approvals,
-    audit,
-    coordination,
-    evidence,
-    leases,
-    ledger,
-    limits,
-    mailbox,
-    missions,
-    principals,
-    squad,
-    tasks,
-)
-from interlock.store.ledger import Opening
-from interlock.store.mailbox import Post
+from interlock.store import squad
+from interlock.store.auditing import audit
+from interlock.store.identities import principals
+from interlock.store.mailboxes import leases, mailbox
+from interlock.store.mailboxes.mailbox import Post
+from interlock.store.money import ledger, limits
+from interlock.store.money.ledger import Opening
 from interlock.store.schema import Approval
+from interlock.store.signoff import approvals
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
+from interlock.store.work import coordination, evidence, missions, tasks
 
 SYSTEM = Actor(ActorKind.SYSTEM, "system:coordinator")
 POLICY = Actor(ActorKind.SYSTEM, "system:policy")

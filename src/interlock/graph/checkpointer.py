@@ -21,10 +21,10 @@ from langgraph.types import Interrupt
 
 from interlock.core.clock import Clock
 from interlock.core.errors import InterlockError
-from interlock.store import checkpoints
-from interlock.store.checkpoints import Place, Saved, SavedWrite
 from interlock.store.engine import Store
 from interlock.store.tx import Tx
+from interlock.store.work import checkpoints
+from interlock.store.work.checkpoints import Place, Saved, SavedWrite
 
 MARK = "$interrupt"
 

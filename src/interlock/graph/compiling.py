@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from interlock.agents.quoting import one_line
-from interlock.agents.task_messages import Material, compile_message
+from interlock.agents.prompts.quoting import one_line
+from interlock.agents.prompts.task_messages import Material, compile_message
 from interlock.core.values import digest
 from interlock.graph import effects, evidence
 from interlock.graph.effects import Effect

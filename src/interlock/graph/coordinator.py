@@ -34,12 +34,15 @@ from interlock.graph.view import ENDED, MissionView, derived_id
 from interlock.memory import lesson_book
 from interlock.policy.budgets import task_limits
 from interlock.policy.loops import Limits
-from interlock.store import audit, estimates, leases, loops, mailbox, missions, tasks
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
 from interlock.store.errors import LeaseLost, StoreError, StoreUnavailable
-from interlock.store.mailbox import Claim
-from interlock.store.tasks import TransitionRefused
+from interlock.store.mailboxes import leases, mailbox
+from interlock.store.mailboxes.mailbox import Claim
+from interlock.store.money import estimates
 from interlock.store.tx import Tx
+from interlock.store.work import loops, missions, tasks
+from interlock.store.work.tasks import TransitionRefused
 
 if TYPE_CHECKING:
     from interlock.agents.runtime import Runtime

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from interlock.graph.view import MissionView, Result, TaskView, derived_id
 from interlock.policy.learning import lesson_rules
-from interlock.store.audit import TASK_WAITS
+from interlock.store.auditing.audit import TASK_WAITS
 
 Effect = dict[str, Any]
 As = Literal["coordinator", "system"]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from interlock.agents.persona import Persona
-from interlock.agents.quoting import one_line
+from interlock.agents.prompts.quoting import one_line
 from interlock.graph.plan import Plan, PlanTask
 from interlock.graph.triggers import match_triggers
 

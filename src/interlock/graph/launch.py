@@ -9,17 +9,21 @@ from datetime import datetime
 from typing import Any
 
 from interlock.agents.persona import COORDINATOR, Persona
-from interlock.agents.quoting import one_line
+from interlock.agents.prompts.quoting import one_line
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind
 from interlock.graph.state import GRAPH_VERSION
 from interlock.graph.workflow import Workflow
-from interlock.store import audit, conversations, coordination, ledger, missions, outbox, squad, tasks
-from interlock.store.conversations import Origin
-from interlock.store.ledger import Opening
+from interlock.store import squad
+from interlock.store.auditing import audit
+from interlock.store.messages import conversations, outbox
+from interlock.store.messages.conversations import Origin
+from interlock.store.money import ledger
+from interlock.store.money.ledger import Opening
 from interlock.store.schema import Mission
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
+from interlock.store.work import coordination, missions, tasks
 
 LONGEST_TITLE = 80
 

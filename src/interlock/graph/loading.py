@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from interlock.agents.brief import text_of
 from interlock.agents.persona import Persona
+from interlock.agents.running.brief import text_of
 from interlock.core.errors import NotFound
 from interlock.core.values import usd
 from interlock.graph.delegating import waiting_for_agent
@@ -16,8 +16,12 @@ from interlock.graph.workflow import Workflow
 from interlock.policy.budgets import day_key
 from interlock.policy.checks import stored
 from interlock.policy.risk import highest
-from interlock.store import checkpoints, coordination, evidence, learner_reviews, ledger, missions, squad, tasks, votes
+from interlock.store import squad
+from interlock.store.knowledge import learner_reviews
+from interlock.store.money import ledger
+from interlock.store.signoff import votes
 from interlock.store.tx import Tx
+from interlock.store.work import checkpoints, coordination, evidence, missions, tasks
 
 PROVING = frozenset({"REVIEW", "NEEDS_APPROVAL"})
 

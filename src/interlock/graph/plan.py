@@ -11,7 +11,7 @@ from math import floor
 from typing import Any
 
 from interlock.agents.persona import Persona
-from interlock.agents.task_messages import PRIORITIES, TASK_TYPES
+from interlock.agents.prompts.task_messages import PRIORITIES, TASK_TYPES
 from interlock.core.values import usd
 from interlock.graph.plan_json import Fields, find_object, shown
 from interlock.policy.budgets import TASK

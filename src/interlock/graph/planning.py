@@ -5,7 +5,7 @@ Plans are validated in `plan`; their tasks are assigned in `delegating`.
 
 from typing import Any
 
-from interlock.agents.task_messages import plan_message
+from interlock.agents.prompts.task_messages import plan_message
 from interlock.graph import effects
 from interlock.graph.effects import Effect
 from interlock.graph.fallback import fallback_plan

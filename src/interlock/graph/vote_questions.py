@@ -6,13 +6,14 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from interlock.agents import voting
-from interlock.agents.brief import text_of
+from interlock.agents.running.brief import text_of
+from interlock.agents.special import voting
 from interlock.core.errors import Conflict
 from interlock.graph.effects import Effect
 from interlock.graph.view import MissionView
-from interlock.store import tasks, votes
+from interlock.store.signoff import votes
 from interlock.store.tx import Tx
+from interlock.store.work import tasks
 
 
 def poll(tx: Tx, view: MissionView, models: Sequence[str], e: Effect, now: datetime) -> None:

@@ -11,14 +11,14 @@ from datetime import datetime, timedelta
 from typing import Any, Concatenate, ParamSpec
 
 from interlock.core.complaint import Complaint
-from interlock.desk.cards import Card
+from interlock.desk.chats.cards import Card
 from interlock.desk.context import DeskContext
 from interlock.integrations import undelivered
 from interlock.integrations.contract import DeliveryUnknown, Later, Message, Sender, Undeliverable
 from interlock.policy.secrets import scrub
-from interlock.store import dispatch
-from interlock.store.dispatch import AttemptLost
 from interlock.store.errors import StoreError
+from interlock.store.messages import dispatch
+from interlock.store.messages.dispatch import AttemptLost
 from interlock.store.tx import Tx
 
 P = ParamSpec("P")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from interlock.core.errors import InterlockError
-from interlock.desk.cards import Card
+from interlock.desk.chats.cards import Card
 
 
 class Later(InterlockError):

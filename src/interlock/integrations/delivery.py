@@ -16,8 +16,9 @@ from interlock.desk.context import DeskContext
 from interlock.integrations.attempts import Attempts, Draw
 from interlock.integrations.contract import Sender
 from interlock.scheduler.leadership import RENEW_S, Leadership
-from interlock.store import dispatch, leaders
+from interlock.store.duties import leaders
 from interlock.store.errors import StoreError
+from interlock.store.messages import dispatch
 from interlock.store.tx import Tx
 
 AT_ONCE = 8

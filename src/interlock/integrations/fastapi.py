@@ -12,9 +12,12 @@ from fastapi.responses import Response
 
 from interlock.agents.runtime import Runtime
 from interlock.core.errors import InterlockError, NotFound, Refused, UsageError
-from interlock.desk import controls, conversation, guests, sse
-from interlock.desk.answering import Answers, stream_reply
+from interlock.desk.agents import conversation
 from interlock.desk.context import Person, is_outage, outage_message
+from interlock.desk.events import sse
+from interlock.desk.events.answering import Answers, stream_reply
+from interlock.desk.identities import guests
+from interlock.desk.work import controls
 
 _log = logging.getLogger(__name__)
 

@@ -6,11 +6,13 @@ When to postpone or give up is decided in `attempts`.
 from datetime import datetime
 from typing import Any
 
-from interlock.desk import replies
-from interlock.desk.cards import Tone
-from interlock.desk.requests import Place
-from interlock.store import audit, conversations, inbox, outbox, tasks
+from interlock.desk.chats import replies
+from interlock.desk.chats.cards import Tone
+from interlock.desk.chats.requests import Place
+from interlock.store.auditing import audit
+from interlock.store.messages import conversations, inbox, outbox
 from interlock.store.tx import Tx
+from interlock.store.work import tasks
 
 SHUT = "SURFACE_SHUT"
 """The kind of an alert that nothing gets through to a surface."""

@@ -16,8 +16,8 @@ from interlock.memory.ranking import Pace, faded, is_gone
 from interlock.memory.words import same_text, words_of
 from interlock.policy.secrets import first_secret
 from interlock.settings.agency import MemorySettings
-from interlock.store import memories, memory_versions, memory_writes
-from interlock.store.memory_versions import ByCall
+from interlock.store.knowledge import memories, memory_versions, memory_writes
+from interlock.store.knowledge.memory_versions import ByCall
 from interlock.store.tx import Tx
 
 FACT, CONVERSATION, DECISION, OBSERVATION, LEARNING = KINDS = (

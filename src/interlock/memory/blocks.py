@@ -14,8 +14,8 @@ from interlock.core.ids import new_id
 from interlock.core.values import Actor
 from interlock.memory.archive import NoVersion, Secret, secret_in
 from interlock.policy.taint import PRIVATE
-from interlock.store import blocks as rows
-from interlock.store import memory_versions
+from interlock.store.knowledge import blocks as rows
+from interlock.store.knowledge import memory_versions
 from interlock.store.tx import Ask, Tx
 
 MOST_CHARS = 4_000

@@ -15,7 +15,7 @@ from interlock.memory.remarks import remarks
 from interlock.memory.words import words_of
 from interlock.policy.secrets import scrub
 from interlock.settings.agency import MemorySettings
-from interlock.store import speakers
+from interlock.store.identities import speakers
 from interlock.store.tx import Tx
 
 FEWEST_WORDS = 5

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from interlock.memory.words import same_text, words_of
-from interlock.store import memory_writes, personal_memories
-from interlock.store.personal import ERASED, Known
+from interlock.store.identities import personal_memories
+from interlock.store.identities.personal import ERASED, Known
+from interlock.store.knowledge import memory_writes
 from interlock.store.tx import Tx
 
 

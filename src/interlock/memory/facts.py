@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from interlock.policy.learning.lesson_rules import REHEARSED, UNTRUSTED
 from interlock.policy.secrets import scrub, scrub_value
-from interlock.store import blobs, facts, lessons
+from interlock.store import blobs
+from interlock.store.knowledge import facts, lessons
 from interlock.store.tx import Tx
 
 Scope = Literal["task", "mission", "project"]

@@ -16,7 +16,9 @@ from interlock.policy.learning import lesson_rules as rules
 from interlock.policy.learning.lesson_rules import IN_USE, REHEARSED, UNTRUSTED, Outcome, Standing, Thresholds
 from interlock.policy.learning.lesson_similarity import Likeness, likeness
 from interlock.settings.model import LessonSettings
-from interlock.store import approvals, audit, lesson_uses, lesson_versions, lessons
+from interlock.store.auditing import audit
+from interlock.store.knowledge import lesson_uses, lesson_versions, lessons
+from interlock.store.signoff import approvals
 from interlock.store.tx import Tx
 
 JUDGE = Actor(ActorKind.SYSTEM, "system:lessons")

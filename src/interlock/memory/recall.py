@@ -11,7 +11,7 @@ from typing import Any
 from interlock.memory import ranking
 from interlock.memory.words import query_terms
 from interlock.policy.taint import PRIVATE
-from interlock.store import memories, memory_writes
+from interlock.store.knowledge import memories, memory_writes
 from interlock.store.tx import Ask, Tx
 
 RECALLED = 5

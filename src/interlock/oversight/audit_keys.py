@@ -12,7 +12,7 @@ from pathlib import Path
 
 from interlock.core.errors import InterlockError
 from interlock.settings import Settings
-from interlock.store.chain import LEAST_KEY, Key, Keyring
+from interlock.store.auditing.chain import LEAST_KEY, Key, Keyring
 
 FILE = "audit.key"
 """The key file in the home, used if the settings name no key."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from interlock.oversight.audit_findings import Report, these
 from interlock.oversight.heads import Head
-from interlock.store import chain
-from interlock.store.chain import ANEW, BATCH, KINDS, LEAF, PRUNE, REDACT, RESTORE, Keyring, Link
+from interlock.store.auditing import chain
+from interlock.store.auditing.chain import ANEW, BATCH, KINDS, LEAF, PRUNE, REDACT, RESTORE, Keyring, Link
 
 Leaves = Callable[[int], bytes | None]
 

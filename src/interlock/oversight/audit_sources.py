@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from interlock.core.errors import UsageError
-from interlock.store import chain, seals
-from interlock.store.chain import Entry, Link
+from interlock.store.auditing import chain, seals
+from interlock.store.auditing.chain import Entry, Link
 from interlock.store.tx import Tx
 
 T = TypeVar("T")

@@ -6,7 +6,8 @@ Which workers are alive is decided in `heartbeat`.
 from datetime import datetime
 
 from interlock.agents.runtime import Runtime
-from interlock.store import audit, capabilities, leases
+from interlock.store.auditing import audit
+from interlock.store.mailboxes import capabilities, leases
 from interlock.store.tx import Tx
 
 PATIENCE_S = 60.0

@@ -13,17 +13,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from interlock.agents.interruption import Interrupt, Interruption
+from interlock.agents.running.interruption import Interrupt, Interruption
 from interlock.agents.runtime import Runtime
 from interlock.core.errors import InterlockError
 from interlock.core.values import SYSTEM, canonical_json, digest
 from interlock.oversight.check_evaluation import Subject, judged
 from interlock.policy.checks import Check, stored
-from interlock.store import audit, blobs, evidence, mailbox, missions, tasks
+from interlock.store import blobs
+from interlock.store.auditing import audit
 from interlock.store.errors import LeaseLost, StoreError
-from interlock.store.evidence import EVIDENCE, Finding
-from interlock.store.mailbox import Claim
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Claim
 from interlock.store.tx import Tx
+from interlock.store.work import evidence, missions, tasks
+from interlock.store.work.evidence import EVIDENCE, Finding
 from interlock.tools import children
 from interlock.tools.children import Ended
 from interlock.tools.errors import ToolError

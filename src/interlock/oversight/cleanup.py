@@ -8,7 +8,7 @@ import contextlib
 from pathlib import Path
 
 from interlock.agents.runtime import Runtime
-from interlock.store import leases
+from interlock.store.mailboxes import leases
 from interlock.tools.folder import delete_tree
 from interlock.tools.orphans import records_of
 from interlock.tools.workspace import folder_name

@@ -6,12 +6,14 @@ What is asked, and how votes are recorded, is in `agents.voting`. Source: rows A
 from datetime import datetime, timedelta
 from typing import Any
 
-from interlock.agents import voting
 from interlock.agents.runtime import Runtime
+from interlock.agents.special import voting
 from interlock.core.values import ENDED_RUNS
 from interlock.policy.ballots import LOST
-from interlock.store import approvals, consulting, leases, mailbox, traces, votes
-from interlock.store.approvals import CONSULTING
+from interlock.store.mailboxes import leases, mailbox
+from interlock.store.runs import traces
+from interlock.store.signoff import approvals, consulting, votes
+from interlock.store.signoff.approvals import CONSULTING
 from interlock.store.tx import Tx
 
 LONGEST_S = 600.0

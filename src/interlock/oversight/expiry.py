@@ -11,19 +11,14 @@ from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM, digest
 from interlock.policy.budgets import day_key
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import (
-    approval_queue,
-    approvals,
-    audit,
-    leases,
-    ledger,
-    missions,
-    shortfalls,
-    squad,
-    subagents,
-    tasks,
-)
+from interlock.store import squad
+from interlock.store.auditing import audit
+from interlock.store.mailboxes import leases
+from interlock.store.money import ledger, shortfalls
+from interlock.store.runs import subagents
+from interlock.store.signoff import approval_queue, approvals
 from interlock.store.tx import Tx
+from interlock.store.work import missions, tasks
 
 if TYPE_CHECKING:
     from interlock.agents.runtime import Runtime

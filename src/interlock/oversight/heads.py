@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from interlock.core.errors import UsageError
-from interlock.store.chain import moment
+from interlock.store.auditing.chain import moment
 
 TAIL = 8_192
 """How many bytes at the end of the file certainly contain its last line."""

@@ -9,18 +9,23 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from interlock.agents import steps
-from interlock.agents.handover import ask_about_uncertain
 from interlock.agents.persona import Persona
+from interlock.agents.running import steps
+from interlock.agents.running.handover import ask_about_uncertain
 from interlock.agents.runtime import Runtime
 from interlock.core.text import amount
 from interlock.core.values import SYSTEM
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import audit, incidents, leases, lost_workers, missions, squad, succession, tasks
-from interlock.store.leases import LiveWorker
-from interlock.store.mailbox import Claim
+from interlock.store import squad
+from interlock.store.auditing import audit
+from interlock.store.knowledge import incidents
+from interlock.store.mailboxes import leases, lost_workers
+from interlock.store.mailboxes.leases import LiveWorker
+from interlock.store.mailboxes.mailbox import Claim
+from interlock.store.runs import succession
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
+from interlock.store.work import missions, tasks
 
 MOST_AGENTS = 3
 """After a task has lost this many agents, a person is asked."""

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from interlock.agents import learning
-from interlock.agents.learning import LookBack
 from interlock.agents.persona import LEARNER, Persona
 from interlock.agents.runtime import Runtime
+from interlock.agents.special import learning
+from interlock.agents.special.learning import LookBack
 from interlock.core.values import Actor, ActorKind
 from interlock.memory import lesson_book
 from interlock.memory.facts import WINDOW
@@ -20,9 +20,12 @@ from interlock.oversight import lesson_json
 from interlock.oversight.retention import BatchSizer
 from interlock.policy.learning import lesson_rules
 from interlock.policy.learning.lesson_rules import REHEARSED, UNTRUSTED, USUAL, Thresholds
-from interlock.store import audit, facts, learner_reviews, lesson_uses, lessons, tasks, traces
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
+from interlock.store.knowledge import facts, learner_reviews, lesson_uses, lessons
+from interlock.store.runs import traces
 from interlock.store.tx import Tx
+from interlock.store.work import tasks
 
 PAGE = 500
 """Lessons that are read at a time."""

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
-from interlock.agents.quoting import one_line
-from interlock.agents.task_messages import TASK_TYPES
+from interlock.agents.prompts.quoting import one_line
+from interlock.agents.prompts.task_messages import TASK_TYPES
 from interlock.core.text import storable
 from interlock.memory.lesson_book import Finding
 from interlock.policy.learning.lesson_fitness import unfit

@@ -8,10 +8,10 @@ from datetime import datetime
 from interlock.agents.runtime import Runtime
 from interlock.core.errors import Conflict
 from interlock.policy.loops import Limits
-from interlock.store import loops, tasks
-from interlock.store.loops import check
-from interlock.store.tasks import TransitionRefused
 from interlock.store.tx import Tx
+from interlock.store.work import loops, tasks
+from interlock.store.work.loops import check
+from interlock.store.work.tasks import TransitionRefused
 
 __all__ = ["check", "sweep"]
 

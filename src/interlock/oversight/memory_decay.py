@@ -13,7 +13,7 @@ from interlock.core.values import SYSTEM
 from interlock.memory import archive
 from interlock.memory.ranking import Pace, faded
 from interlock.oversight.retention import BatchSizer
-from interlock.store import memory_writes
+from interlock.store.knowledge import memory_writes
 from interlock.store.tx import Tx
 
 PAGE = 500

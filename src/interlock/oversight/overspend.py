@@ -6,10 +6,11 @@ The coordinator sets the limit with the plan. A run that would exceed it stops b
 from datetime import datetime, timedelta
 from typing import Any
 
+from interlock.agents.models.wallet import ESTIMATE_EXCEEDED
 from interlock.agents.runtime import Runtime
-from interlock.agents.wallet import ESTIMATE_EXCEEDED
 from interlock.core.values import usd
-from interlock.store import audit, ledger
+from interlock.store.auditing import audit
+from interlock.store.money import ledger
 from interlock.store.tx import Tx
 
 OF_LATE = timedelta(days=7)

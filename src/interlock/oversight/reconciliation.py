@@ -7,8 +7,9 @@ from datetime import datetime
 
 from interlock.agents.runtime import Runtime
 from interlock.core.values import usd
-from interlock.store import audit, balances
-from interlock.store.balances import Difference
+from interlock.store.auditing import audit
+from interlock.store.money import balances
+from interlock.store.money.balances import Difference
 from interlock.store.tx import Tx
 
 KIND = "LEDGER_DIFFERS"

@@ -6,10 +6,11 @@ The outbox delivers them; what happens if nobody answers at all is in `waiting`.
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from interlock.agents.quoting import one_line
+from interlock.agents.prompts.quoting import one_line
 from interlock.agents.runtime import Runtime
-from interlock.store import approval_queue, audit
-from interlock.store import reminders as store_reminders
+from interlock.store.auditing import audit
+from interlock.store.signoff import approval_queue
+from interlock.store.signoff import reminders as store_reminders
 from interlock.store.tx import Tx
 
 WHO = "system:reminders"

@@ -13,12 +13,12 @@ from typing import Concatenate, ParamSpec, TypeVar
 from interlock.agents.runtime import Runtime
 from interlock.oversight import audit_keys
 from interlock.oversight.audit_keys import AuditKeyError
-from interlock.store import partitions, pruning, retention
-from interlock.store.chain import Keyring
-from interlock.store.leaders import LeadershipLost
-from interlock.store.pruning import Kind
-from interlock.store.retention import Cut
+from interlock.store.auditing.chain import Keyring
+from interlock.store.duties.leaders import LeadershipLost
 from interlock.store.tx import Tx
+from interlock.store.upkeep import partitions, pruning, retention
+from interlock.store.upkeep.pruning import Kind
+from interlock.store.upkeep.retention import Cut
 
 P = ParamSpec("P")
 T = TypeVar("T")

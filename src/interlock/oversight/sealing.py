@@ -16,12 +16,12 @@ from interlock.core.text import amount
 from interlock.oversight import audit_keys, heads
 from interlock.oversight.audit_keys import AuditKeyError
 from interlock.settings import Settings
-from interlock.store import audit, chain, seals
-from interlock.store.chain import ANEW, BATCH, Key, Keyring
+from interlock.store.auditing import audit, chain, seals
+from interlock.store.auditing.chain import ANEW, BATCH, Key, Keyring
+from interlock.store.duties.leaders import LeadershipLost
 from interlock.store.engine import Store
-from interlock.store.leaders import LeadershipLost
-from interlock.store.retention import TAMPERED
 from interlock.store.tx import Tx
+from interlock.store.upkeep.retention import TAMPERED
 
 if TYPE_CHECKING:
     from interlock.agents.runtime import Runtime

@@ -13,9 +13,9 @@ from typing import Protocol
 from interlock.oversight.audit_findings import Report, these, when
 from interlock.oversight.audit_links import Links, Span
 from interlock.oversight.heads import Head
-from interlock.store import chain
-from interlock.store.chain import LEAF, Entry, Keyring, Link
-from interlock.store.seals import LATE_S
+from interlock.store.auditing import chain
+from interlock.store.auditing.chain import LEAF, Entry, Keyring, Link
+from interlock.store.auditing.seals import LATE_S
 
 KEPT_LEAVES = 16
 _LATE = timedelta(seconds=LATE_S)

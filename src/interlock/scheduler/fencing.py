@@ -6,7 +6,7 @@ How a duty is acquired and renewed is in `leadership`.
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
-from interlock.store import leaders
+from interlock.store.duties import leaders
 from interlock.store.engine import Store
 from interlock.store.tx import Tx
 

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from interlock.agents import rounds
 from interlock.agents.runtime import Runtime
+from interlock.agents.special import rounds
 from interlock.oversight import (
     cleanup,
     consensus,
@@ -24,7 +24,8 @@ from interlock.oversight.heartbeat import Heartbeat
 from interlock.oversight.sealing import Sealer
 from interlock.scheduler.schedules import Schedules
 from interlock.settings import Settings
-from interlock.store import feed, firings
+from interlock.store.duties import firings
+from interlock.store.messages import feed
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 HOUR_S, DAY_S = 3600.0, 86_400.0

@@ -8,9 +8,10 @@ from typing import Any
 
 from interlock.core.clock import Clock
 from interlock.core.ids import new_id
-from interlock.store import leaders, processes
+from interlock.store.duties import leaders
+from interlock.store.duties.leaders import Candidate
 from interlock.store.engine import Store
-from interlock.store.leaders import Candidate
+from interlock.store.mailboxes import processes
 
 RENEW_S = 3.0
 """How often to call `hold`."""

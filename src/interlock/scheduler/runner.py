@@ -17,9 +17,10 @@ from interlock.core.complaint import Complaint
 from interlock.scheduler.fencing import FencedStore
 from interlock.scheduler.jobs import Job, slot_at, standard_jobs
 from interlock.scheduler.leadership import RENEW_S, Leadership
-from interlock.store import audit, firings
+from interlock.store.auditing import audit
+from interlock.store.duties import firings
+from interlock.store.duties.leaders import LeadershipLost
 from interlock.store.errors import StoreError, StoreGone, StoreUnavailable
-from interlock.store.leaders import LeadershipLost
 from interlock.store.tx import Tx
 
 if TYPE_CHECKING:

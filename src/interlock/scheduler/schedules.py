@@ -12,14 +12,16 @@ from interlock.agents.runtime import Runtime
 from interlock.core.errors import InterlockError, UsageError
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM
-from interlock.desk.duty import SCHEDULER
+from interlock.desk.operations.duty import SCHEDULER
 from interlock.scheduler import starting
 from interlock.scheduler.starting import Start
 from interlock.scheduler.timetable import LEAST_S, Timetable, stored
-from interlock.store import audit, controls, firings, leaders, schedules
-from interlock.store.controls import Mode
+from interlock.store.auditing import audit
+from interlock.store.duties import firings, leaders, schedules
+from interlock.store.duties.leaders import LeadershipLost
 from interlock.store.errors import StoreError
-from interlock.store.leaders import LeadershipLost
+from interlock.store.mailboxes import controls
+from interlock.store.mailboxes.controls import Mode
 from interlock.store.tx import Tx
 
 MOST = 100

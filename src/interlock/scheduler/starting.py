@@ -9,17 +9,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from interlock.agents import scheduled
 from interlock.agents.persona import Persona
 from interlock.agents.runtime import Runtime
+from interlock.agents.special import scheduled
 from interlock.core.errors import InterlockError, Refused
 from interlock.core.values import MICRO
-from interlock.desk import goals
+from interlock.desk.work import goals
 from interlock.graph.launch import launch
 from interlock.policy.budgets import day_key
 from interlock.scheduler import standing_orders
-from interlock.store import ledger, people, schedules, squad
-from interlock.store.approvals import ROLES_THAT_ANSWER
+from interlock.store import squad
+from interlock.store.duties import schedules
+from interlock.store.identities import people
+from interlock.store.money import ledger
+from interlock.store.signoff.approvals import ROLES_THAT_ANSWER
 from interlock.store.tx import Tx
 
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from sqlalchemy import bindparam as b
 
-from interlock.store.dead_letters import IS_DEAD
+from interlock.store.mailboxes.dead_letters import IS_DEAD
+from interlock.store.runs.traces import INDEXED
 from interlock.store.schema import Agent, Alert, Approval, Lane, Member, Run, Task, table
-from interlock.store.traces import INDEXED
 from interlock.store.tx import Tx
 
 _t, _r, _a, _lane, _m = table(Task).c, table(Run).c, table(Approval).c, table(Lane).c, table(Member).c

@@ -15,13 +15,13 @@ from weakref import WeakSet
 
 from interlock.core.telemetry import SILENT, Telemetry
 from interlock.core.time_limit import TimeLimit
-from interlock.store.connection_watchdog import guard
+from interlock.store.drivers.connection_watchdog import guard
+from interlock.store.drivers.postgres import PostgresDriver
+from interlock.store.drivers.sqlite import SqliteDriver
+from interlock.store.drivers.watch import watch
+from interlock.store.drivers.writer import Driver, Taker, Writer
 from interlock.store.errors import StoreClosed, StoreUnavailable
-from interlock.store.postgres import PostgresDriver
-from interlock.store.sqlite import SqliteDriver
 from interlock.store.tx import Observed, Tx
-from interlock.store.watch import watch
-from interlock.store.writer import Driver, Taker, Writer
 
 P = ParamSpec("P")
 T = TypeVar("T")

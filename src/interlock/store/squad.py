@@ -13,7 +13,7 @@ from sqlalchemy import bindparam as b
 from sqlmodel import UTCDateTime
 
 from interlock.core.ids import new_agent_id, new_id
-from interlock.store import capabilities
+from interlock.store.mailboxes import capabilities
 from interlock.store.schema import Agent, Identity, Lane, Member, Person, Project, Run, SessionMarker, Task, table
 from interlock.store.tx import Tx
 

@@ -13,8 +13,9 @@ from sqlalchemy import bindparam as b
 
 from interlock.core.values import SYSTEM
 from interlock.policy.grants import outgrown
-from interlock.store import audit, grants
+from interlock.store.auditing import audit
 from interlock.store.schema import Member, table
+from interlock.store.signoff import grants
 from interlock.store.tx import Tx
 
 LEVELS = ("intern", "specialist", "lead")

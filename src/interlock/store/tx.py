@@ -14,8 +14,8 @@ from sqlmodel import SQLModel
 
 from interlock.core.errors import InterlockError
 from interlock.core.telemetry import Fact
-from interlock.store.statements import Statements
-from interlock.store.wire import Wire
+from interlock.store.drivers.statements import Statements
+from interlock.store.drivers.wire import Wire
 
 Params = Mapping[str, Any]
 NONE: Params = {}

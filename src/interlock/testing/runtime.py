@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from interlock.agents.persona import PersonaSet, load_personas
-from interlock.agents.routing import KIND
 from interlock.agents.runtime import Runtime
+from interlock.agents.special.routing import KIND
 from interlock.core.clock import Clock
 from interlock.core.telemetry import SILENT, Telemetry
-from interlock.desk.routing import TextRouter
+from interlock.desk.chats.routing import TextRouter
 from interlock.llm.circuits import Circuits
 from interlock.llm.messages import Model, ModelRef
 from interlock.llm.prices import PriceTable
@@ -24,8 +24,9 @@ from interlock.oversight import learner
 from interlock.policy.in_force import InForce
 from interlock.policy.rules import Policy
 from interlock.settings import Settings, load_settings
-from interlock.store import migrate, squad
+from interlock.store import squad
 from interlock.store.engine import Store
+from interlock.store.upkeep import migrate
 from interlock.testing.clock import FakeClock
 from interlock.tools.builtin import builtin_tools
 from interlock.tools.registry import Tool, Toolbox

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from interlock.core.ids import new_id
 from interlock.core.text import storable
-from interlock.store import processes
+from interlock.store.mailboxes import processes
 from interlock.tools import orphans, subreaper
 from interlock.tools.errors import OutcomeUnknown, ToolError
 from interlock.tools.orphans import MARK, Record, records_of

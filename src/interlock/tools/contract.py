@@ -168,7 +168,7 @@ class ToolContext(NamedTuple):
         return await children.run(self.settings.home, order, self._cut_off)
 
     async def _cut_off(self, child: Record) -> None:
-        from interlock.store import audit
+        from interlock.store.auditing import audit
 
         await self.store.write(
             audit.note, CHILD_ENDED, self.actor, self.now, project_id=self.project_id, mission_id=self.mission_id,

@@ -9,7 +9,7 @@ from typing import Any
 
 from interlock.policy import taint
 from interlock.policy.calls import Call
-from interlock.store.known_tools import Definition
+from interlock.store.signoff.known_tools import Definition
 from interlock.tools.contract import Tool
 
 NOTHING: frozenset[str] = frozenset()

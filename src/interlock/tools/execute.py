@@ -20,9 +20,12 @@ from interlock.policy.calls import ApprovedBinding, Decision
 from interlock.policy.placeholders import names
 from interlock.policy.risk import Effect
 from interlock.policy.secrets import scrub
-from interlock.store import approvals, audit, grants, mailbox, traces
+from interlock.store.auditing import audit
 from interlock.store.errors import StoreUnavailable
-from interlock.store.mailbox import Claim
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Claim
+from interlock.store.runs import traces
+from interlock.store.signoff import approvals, grants
 from interlock.store.tx import Tx
 from interlock.tools.contract import OUTWARD
 from interlock.tools.definitions import labels_of_results

@@ -18,7 +18,7 @@ from interlock.policy.in_force import InForce
 from interlock.policy.placeholders import names
 from interlock.policy.risk import Effect, Risk
 from interlock.policy.rules import Policy
-from interlock.store import grants
+from interlock.store.signoff import grants
 from interlock.tools.definitions import call_of
 from interlock.tools.pinned import contents, digests_of
 from interlock.tools.registry import Tool, Toolbox, ToolContext

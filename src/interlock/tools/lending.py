@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from interlock.policy.placeholders import names
-from interlock.store import audit
+from interlock.store.auditing import audit
 from interlock.store.tx import Tx
 from interlock.tools.contract import ToolContext
 from interlock.tools.secrets import Vault, Who

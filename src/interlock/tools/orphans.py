@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import monotonic
 
-from interlock.store import processes
+from interlock.store.mailboxes import processes
 from interlock.tools.subreaper import below
 
 MARK = "INTERLOCK_CHILD"

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from interlock.core.values import Actor, digest
-from interlock.store import audit, blobs
+from interlock.store import blobs
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
 from interlock.store.tx import Tx
 from interlock.tools.contract import PRIVATE, Write, write

@@ -8,9 +8,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Scope
 
 from interlock.core.errors import InterlockError
-from interlock.desk.answering import Answers
-from interlock.desk.gate import Gate
-from interlock.desk.live import Live
+from interlock.desk.events.answering import Answers
+from interlock.desk.events.live import Live
+from interlock.desk.identities.gate import Gate
 from interlock.web import events, records, talk, work
 from interlock.web.dependencies import Premises, caller, only_known
 from interlock.web.guard import Guard

@@ -10,11 +10,11 @@ from fastapi.routing import APIRoute
 
 from interlock.core.errors import Refused, UsageError
 from interlock.core.text import visible
-from interlock.desk import projects
-from interlock.desk.answering import Answers
-from interlock.desk.finding import Unknown
-from interlock.desk.gate import Caller, Gate
-from interlock.desk.live import Live
+from interlock.desk.events.answering import Answers
+from interlock.desk.events.live import Live
+from interlock.desk.identities.gate import Caller, Gate
+from interlock.desk.reading.finding import Unknown
+from interlock.desk.work import projects
 
 LONGEST_PROJECT = 63
 LONGEST_PARAMETER = 80

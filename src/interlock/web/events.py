@@ -8,9 +8,9 @@ from fastapi.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from interlock.core.errors import InterlockError, UsageError
-from interlock.desk import sse
-from interlock.desk.gate import Caller
-from interlock.desk.readers import Interest, QueuedEvent
+from interlock.desk.events import sse
+from interlock.desk.events.readers import Interest, QueuedEvent
+from interlock.desk.identities.gate import Caller
 from interlock.web.dependencies import Here, Premises, Who, project_of, token_of
 
 LAGGED = sse.frame(sse.LAGGED, {"detail": "too much happened while nothing was read: ask again from the last id"})

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from interlock.desk.views import View
+from interlock.desk.reading.views import View
 
 MOST = 1_000
 HEADER = "X-More"

@@ -11,8 +11,8 @@ from starlette.exceptions import HTTPException
 
 from interlock.core.errors import ConfigError, Conflict, InterlockError, NotFound, Refused, UsageError
 from interlock.desk.context import is_outage, outage_message
-from interlock.desk.gate import NotKnown, TooMany
-from interlock.desk.task_changes import TransitionRefused
+from interlock.desk.identities.gate import NotKnown, TooMany
+from interlock.desk.work.task_changes import TransitionRefused
 
 _STATUS: tuple[tuple[type[InterlockError], int], ...] = (
     (TooMany, 429), (NotKnown, 401), (NotFound, 404), (TransitionRefused, 409), (Refused, 403), (Conflict, 409),

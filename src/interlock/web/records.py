@@ -7,8 +7,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from interlock.desk import audit, ledger_views, lessons, listings, memories, money
-from interlock.desk.views import View
+from interlock.desk.agents import lessons, memories
+from interlock.desk.budgets import ledger_views, money
+from interlock.desk.operations import audit
+from interlock.desk.reading import listings
+from interlock.desk.reading.views import View
 from interlock.web.dependencies import Here, Who, project_of, require_all
 from interlock.web.pages import Most, page
 

@@ -5,10 +5,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from interlock.desk import conversation, room_views, rooms, sse
-from interlock.desk.answering import stream_reply
-from interlock.desk.gate import Caller, NotKnown
-from interlock.desk.views import View
+from interlock.desk.agents import conversation
+from interlock.desk.events import sse
+from interlock.desk.events.answering import stream_reply
+from interlock.desk.identities.gate import Caller, NotKnown
+from interlock.desk.reading.views import View
+from interlock.desk.workspace_chat import room_views, rooms
 from interlock.web.dependencies import Here, Premises, Who, project_of, require_within, token_of
 from interlock.web.events import EventStream, while_good
 from interlock.web.pages import Most, page

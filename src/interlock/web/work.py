@@ -9,21 +9,15 @@ from fastapi import APIRouter, Response
 from pydantic import AwareDatetime, Strict
 
 from interlock.core.errors import Refused, UsageError
-from interlock.desk import (
-    additions,
-    controls,
-    details,
-    emergency,
-    goals,
-    listings,
-    rooms,
-    sessions,
-    signing,
-    task_changes,
-)
-from interlock.desk.finding import NoPersona, Unknown
-from interlock.desk.gate import Caller
-from interlock.desk.views import View
+from interlock.desk.agents import sessions
+from interlock.desk.identities.gate import Caller
+from interlock.desk.operations import emergency
+from interlock.desk.reading import details, listings
+from interlock.desk.reading.finding import NoPersona, Unknown
+from interlock.desk.reading.views import View
+from interlock.desk.signoff import signing
+from interlock.desk.work import additions, controls, goals, task_changes
+from interlock.desk.workspace_chat import rooms
 from interlock.web.dependencies import Here, Premises, Who, project_of, require_all, require_within
 from interlock.web.pages import Most, page
 from interlock.web.talk import Body, Ident, Key

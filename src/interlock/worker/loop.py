@@ -11,22 +11,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
 
-from interlock.agents import current, runner, steps
-from interlock.agents.interruption import Interrupt, Interruption
+from interlock.agents.running import current, runner, steps
+from interlock.agents.running.interruption import Interrupt, Interruption
+from interlock.agents.running.session import later
 from interlock.agents.runtime import Runtime
-from interlock.agents.session import later
 from interlock.core.complaint import Complaint
 from interlock.core.errors import InterlockError
 from interlock.core.ids import new_id
 from interlock.graph import coordinator
 from interlock.oversight import checking
-from interlock.store import controls, leases, mailbox, processes, squad
-from interlock.store.controls import Mode
+from interlock.store import squad
+from interlock.store.drivers.postgres import CommitUnknown, Unreachable
+from interlock.store.drivers.writer import Work
 from interlock.store.errors import LeaseLost, StoreError
-from interlock.store.mailbox import Claim
-from interlock.store.postgres import CommitUnknown, Unreachable
+from interlock.store.mailboxes import controls, leases, mailbox, processes
+from interlock.store.mailboxes.controls import Mode
+from interlock.store.mailboxes.mailbox import Claim
 from interlock.store.tx import Tx, small
-from interlock.store.writer import Work
 from interlock.worker import capabilities
 from interlock.worker.fairness import Pace
 from interlock.worker.watchkeeping import Watchkeeper, WorkerCallbacks

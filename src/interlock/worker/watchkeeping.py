@@ -12,8 +12,9 @@ from typing import ClassVar
 from interlock.agents.runtime import Runtime
 from interlock.core.complaint import Complaint
 from interlock.core.values import SYSTEM
-from interlock.store import audit, leases, processes
-from interlock.store.leases import LiveWorker
+from interlock.store.auditing import audit
+from interlock.store.mailboxes import leases, processes
+from interlock.store.mailboxes.leases import LiveWorker
 from interlock.tools import orphans
 from interlock.tools.contract import CHILD_ENDED
 

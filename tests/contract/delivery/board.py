@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from interlock.core.clock import Clock
-from interlock.desk.cards import Card
+from interlock.desk.chats.cards import Card
 from interlock.desk.context import DeskContext
 from interlock.integrations.contract import Message, Sender
 from interlock.integrations.delivery import Deliverer
 from interlock.policy.rules import Policy
 from interlock.scheduler.leadership import Leadership
 from interlock.settings import Settings, load_settings
-from interlock.store import outbox
 from interlock.store.engine import Store
+from interlock.store.messages import outbox
 from interlock.store.schema import Outgoing, table
 from interlock.store.tx import Tx
 from interlock.testing.clock import FakeClock

@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 
-from interlock.desk.cards import Card
+from interlock.desk.chats.cards import Card
 from interlock.integrations.attempts import MOST_ATTEMPTS, backoff_s
 from interlock.integrations.contract import Later, Undeliverable
 from interlock.integrations.delivery import duty
-from interlock.store import audit, conversations, dispatch, leaders, outbox, processes
-from interlock.store.conversations import Origin
+from interlock.store.auditing import audit
+from interlock.store.duties import leaders
 from interlock.store.engine import Store
+from interlock.store.mailboxes import processes
+from interlock.store.messages import conversations, dispatch, outbox
+from interlock.store.messages.conversations import Origin
 from interlock.store.tx import Tx
 from tests.contract.delivery.board import Board, Desk, delivering, until
 

@@ -6,8 +6,10 @@ from datetime import datetime
 from interlock.integrations.attempts import Attempts
 from interlock.integrations.delivery import duty
 from interlock.scheduler.leadership import Leadership
-from interlock.store import conversations, dispatch, leaders, outbox, processes
-from interlock.store.leaders import Candidate
+from interlock.store.duties import leaders
+from interlock.store.duties.leaders import Candidate
+from interlock.store.mailboxes import processes
+from interlock.store.messages import conversations, dispatch, outbox
 from interlock.store.schema import Outgoing
 from interlock.store.tx import Tx
 from tests.contract.delivery.board import Board, Desk, delivering, until

@@ -4,9 +4,10 @@ import asyncio
 
 import pytest
 
-from interlock.desk.cards import Card
+from interlock.desk.chats.cards import Card
 from interlock.integrations.contract import DeliveryUnknown, Later, Message
-from interlock.store import audit, conversations, dispatch, outbox
+from interlock.store.auditing import audit
+from interlock.store.messages import conversations, dispatch, outbox
 from tests.contract.delivery.board import Board, Desk, delivering, until
 from tests.contract.delivery.test_delivery import is_now, is_put_off, pass_time, place, room, say, tell
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from interlock import Interlock
-from interlock.desk import people
-from interlock.desk.cards import Card
-from interlock.desk.reception import Reception
-from interlock.desk.requests import Place, Request
-from interlock.store import inbox, outbox
+from interlock.desk.chats.cards import Card
+from interlock.desk.chats.reception import Reception
+from interlock.desk.chats.requests import Place, Request
+from interlock.desk.identities import people
+from interlock.store.messages import inbox, outbox
 
 ANA, BEN, VIC = "slack:UANA", "telegram:7", "slack:UVIC"
 HELD = "Compare A and B and e-mail the result to board@example.com"

@@ -9,16 +9,19 @@ import pytest
 
 from interlock import Interlock
 from interlock.core.errors import Conflict, NotFound, Refused, UsageError
-from interlock.desk import controls, listings, signing
-from interlock.desk.additions import Addition, add
 from interlock.desk.context import Person
-from interlock.desk.details import deliverable, task
-from interlock.desk.progress import Standing
+from interlock.desk.reading import listings
+from interlock.desk.reading.details import deliverable, task
+from interlock.desk.reading.progress import Standing
+from interlock.desk.signoff import signing
+from interlock.desk.work import controls
+from interlock.desk.work.additions import Addition, add
 from interlock.graph.loading import load
 from interlock.graph.view import MissionView
-from interlock.store import ledger, limits, missions
 from interlock.store.engine import Store
+from interlock.store.money import ledger, limits
 from interlock.store.tx import Tx
+from interlock.store.work import missions
 from tests.contract.desk.test_emergency import finished
 
 HELD = "Compare A and B and e-mail the result to board@example.com"

@@ -7,8 +7,9 @@ import pytest
 
 from interlock import Interlock
 from interlock.core.errors import UsageError
-from interlock.desk.details import trace
-from interlock.store import blobs, traces
+from interlock.desk.reading.details import trace
+from interlock.store import blobs
+from interlock.store.runs import traces
 
 
 async def test_an_attachment_is_stored_once_and_named_in_the_message(box: Interlock, tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ import pytest
 
 from interlock import Interlock
 from interlock.core.errors import Conflict, UsageError
-from interlock.desk import grants, signing
-from interlock.desk.asking import approval_card
-from interlock.desk.cards import Card
-from interlock.store import approvals, audit
+from interlock.desk.chats.cards import Card
+from interlock.desk.signoff import grants, signing
+from interlock.desk.signoff.asking import approval_card
+from interlock.store.auditing import audit
+from interlock.store.signoff import approvals
 from interlock.store.tx import Tx
 from tests.contract.desk.front import BEN, Front, text_of
 
@@ -143,7 +144,7 @@ async def test_page_costs_one_statement_and_few_reads_of_the_index(box: Interloc
     statements: list[str] = []
 
     def counted(tx: Tx) -> int:
-        from interlock.store import approval_queue as store
+        from interlock.store.signoff import approval_queue as store
 
         rows = tx.rows
 

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from interlock import Interlock
-from interlock.desk import listings, signing
-from interlock.desk.command_table import COMMANDS, in_chat, named, suggestion
-from interlock.desk.commands import HANDLERS
-from interlock.desk.views import View
-from interlock.store import audit, conversations, outbox
+from interlock.desk.chats.command_table import COMMANDS, in_chat, named, suggestion
+from interlock.desk.chats.commands import HANDLERS
+from interlock.desk.reading import listings
+from interlock.desk.reading.views import View
+from interlock.desk.signoff import signing
+from interlock.store.auditing import audit
+from interlock.store.messages import conversations, outbox
 from tests.contract.desk.front import ANA, BEN, HELD, VIC, Front, request, text_of
 
 

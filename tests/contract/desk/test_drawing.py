@@ -7,11 +7,14 @@ import pytest
 
 from interlock import Interlock
 from interlock.core.values import digest
-from interlock.desk import controls, signing
-from interlock.desk.cards import Card, Tone
-from interlock.desk.drawing import draw
-from interlock.desk.proposal import MOST_SHOWN
-from interlock.store import approvals, audit, blobs, squad
+from interlock.desk.chats.cards import Card, Tone
+from interlock.desk.chats.drawing import draw
+from interlock.desk.signoff import signing
+from interlock.desk.signoff.proposal import MOST_SHOWN
+from interlock.desk.work import controls
+from interlock.store import blobs, squad
+from interlock.store.auditing import audit
+from interlock.store.signoff import approvals
 from interlock.store.tx import Tx
 from tests.contract.desk.front import HELD, text_of
 

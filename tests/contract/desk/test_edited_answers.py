@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from interlock.desk import asking, signing
-from interlock.desk.cards import Card
-from interlock.desk.views import View
-from interlock.store.approvals import APPROVALS, Changed
+from interlock.desk.chats.cards import Card
+from interlock.desk.reading.views import View
+from interlock.desk.signoff import asking, signing
+from interlock.store.signoff.approvals import APPROVALS
+from interlock.store.signoff.late_answers import Changed
 from tests.contract.desk.front import BEN, HELD, Front, text_of
 
 

@@ -7,10 +7,12 @@ import pytest
 
 from interlock import Interlock
 from interlock.core.errors import Conflict, NotFound, Refused, UsageError
-from interlock.desk import emergency, listings, signing
 from interlock.desk.context import Person
-from interlock.desk.progress import Progress, Standing, progress
-from interlock.store import audit
+from interlock.desk.operations import emergency
+from interlock.desk.reading import listings
+from interlock.desk.reading.progress import Progress, Standing, progress
+from interlock.desk.signoff import signing
+from interlock.store.auditing import audit
 from interlock.store.schema import Alert
 from interlock.store.tx import Tx
 

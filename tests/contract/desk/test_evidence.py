@@ -8,8 +8,8 @@ import pytest
 from interlock.app.box import Interlock
 from interlock.cli.main import run as command
 from interlock.core.errors import UsageError
-from interlock.desk import evidence, signing
-from interlock.desk.details import task
+from interlock.desk.reading.details import task
+from interlock.desk.signoff import evidence, signing
 from interlock.policy.checks import BadCheck
 
 POLICY = """\

@@ -10,11 +10,14 @@ import pytest
 
 from interlock import Handle, Interlock, QueueCleared, RunFailed
 from interlock.core.errors import NotFound, UsageError
-from interlock.desk import controls, listings, queues
-from interlock.desk.run_ends import RunWatcher
-from interlock.store import leases, mailbox, traces
+from interlock.desk.events.run_ends import RunWatcher
+from interlock.desk.operations import queues
+from interlock.desk.reading import listings
+from interlock.desk.work import controls
 from interlock.store.engine import Store
 from interlock.store.errors import StoreUnavailable
+from interlock.store.mailboxes import leases, mailbox
+from interlock.store.runs import traces
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.registry import tool
 from interlock.worker.loop import Worker

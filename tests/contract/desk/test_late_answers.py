@@ -9,11 +9,15 @@ import pytest
 
 from interlock import Interlock
 from interlock.core.errors import Conflict, UsageError
-from interlock.desk import asking, emergency, money, signing
-from interlock.desk.controls import cancel
-from interlock.desk.views import View
-from interlock.store import approvals, squad
-from interlock.store.approvals import APPROVALS, AlreadyAnswered
+from interlock.desk.budgets import money
+from interlock.desk.operations import emergency
+from interlock.desk.reading.views import View
+from interlock.desk.signoff import asking, signing
+from interlock.desk.work.controls import cancel
+from interlock.store import squad
+from interlock.store.signoff import approvals
+from interlock.store.signoff.approvals import APPROVALS
+from interlock.store.signoff.late_answers import AlreadyAnswered
 from interlock.testing import FakeClock
 from tests.contract.desk.front import HELD, Front, text_of
 

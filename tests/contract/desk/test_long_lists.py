@@ -1,9 +1,10 @@
 """Lists and counts of what there are many of: none is cut before it is sifted, none counts only as far as a page."""
 
 from interlock import Interlock
-from interlock.desk import listings
-from interlock.store import audit, tasks
+from interlock.desk.reading import listings
+from interlock.store.auditing import audit
 from interlock.store.tx import Tx
+from interlock.store.work import tasks
 from tests.contract.store.furniture import PROJECT, T0, after, in_progress
 
 ALERTS = 1_001

@@ -7,13 +7,22 @@ from typing import Any
 import pytest
 
 from interlock import Interlock
-from interlock.desk import grants, listings, memories, money, outgoing, rooms, schedules
+from interlock.desk.agents import memories
+from interlock.desk.budgets import money
+from interlock.desk.chats import outgoing
+from interlock.desk.operations import schedules
+from interlock.desk.reading import listings
+from interlock.desk.signoff import grants
+from interlock.desk.workspace_chat import rooms
 from interlock.memory.words import words_of
 from interlock.oversight import expiry
 from interlock.scheduler.timetable import stored
-from interlock.store import dispatch, ledger, memory_writes, squad
-from interlock.store import schedules as schedule_store
-from interlock.store.ledger import Opening
+from interlock.store import squad
+from interlock.store.duties import schedules as schedule_store
+from interlock.store.knowledge import memory_writes
+from interlock.store.messages import dispatch
+from interlock.store.money import ledger
+from interlock.store.money.ledger import Opening
 from interlock.store.schema import (
     BlockHolder,
     Channel,

@@ -8,13 +8,15 @@ import pytest
 from interlock import Interlock
 from interlock.core.errors import Conflict, NotFound, Refused, UsageError
 from interlock.core.values import SYSTEM, Actor, ActorKind
-from interlock.desk import memories, people, personal
+from interlock.desk.agents import memories
 from interlock.desk.context import Person
-from interlock.desk.finding import Unknown
+from interlock.desk.identities import people, personal
+from interlock.desk.reading.finding import Unknown
 from interlock.memory import archive, blocks
 from interlock.memory.archive import Note
 from interlock.memory.blocks import Edit, Editor
-from interlock.store import audit, squad
+from interlock.store import squad
+from interlock.store.auditing import audit
 from interlock.store.tx import Tx
 from tests.contract.desk.test_personal import everything
 

@@ -9,12 +9,16 @@ import pytest
 
 from interlock import Interlock
 from interlock.core.errors import Conflict, NotFound, Refused, UsageError
-from interlock.desk import audit, controls, listings, money, signing
+from interlock.desk.budgets import money
 from interlock.desk.context import Person
-from interlock.desk.details import deliverable, task, trace
-from interlock.desk.finding import Unknown
-from interlock.desk.progress import Standing, progress
-from interlock.store import traces
+from interlock.desk.operations import audit
+from interlock.desk.reading import listings
+from interlock.desk.reading.details import deliverable, task, trace
+from interlock.desk.reading.finding import Unknown
+from interlock.desk.reading.progress import Standing, progress
+from interlock.desk.signoff import signing
+from interlock.desk.work import controls
+from interlock.store.runs import traces
 from interlock.store.schema import Run
 from interlock.store.tx import Tx
 

@@ -8,12 +8,15 @@ import sqlalchemy as sa
 
 from interlock import Interlock
 from interlock.core.errors import Conflict, InterlockError, NotFound, Refused, UsageError
-from interlock.desk import details, ledger_views, listings, money
+from interlock.desk.budgets import ledger_views, money
 from interlock.desk.context import Person
-from interlock.desk.finding import Unknown
+from interlock.desk.reading import details, listings
+from interlock.desk.reading.finding import Unknown
 from interlock.llm.messages import Usage
-from interlock.store import ledger, limits, tasks, traces
-from interlock.store.ledger import ACCOUNTS, LEDGER
+from interlock.store.money import ledger, limits
+from interlock.store.money.ledger import ACCOUNTS, LEDGER
+from interlock.store.runs import traces
+from interlock.store.work import tasks
 from interlock.testing.scripted import ScriptedModel, calls, reply_of
 from tests.contract.runner.stage import CountingStore, Stage, hand_in, staged
 

@@ -4,9 +4,10 @@ import pytest
 
 from interlock import Interlock
 from interlock.core.errors import Conflict, NotFound, Refused
-from interlock.desk import outgoing
+from interlock.desk.chats import outgoing
 from interlock.desk.context import Person
-from interlock.store import audit, conversations, dispatch, outbox
+from interlock.store.auditing import audit
+from interlock.store.messages import conversations, dispatch, outbox
 from interlock.store.tx import Tx
 from tests.contract.store.furniture import PROJECT, T0, ask
 

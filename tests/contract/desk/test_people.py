@@ -10,11 +10,11 @@ import pytest
 
 from interlock import Interlock
 from interlock.core.errors import NotFound, Refused, UsageError
-from interlock.desk import people
 from interlock.desk.context import Person
-from interlock.desk.people import LastAdmin, Stranger
-from interlock.desk.views import View
-from interlock.store import audit
+from interlock.desk.identities import people
+from interlock.desk.identities.people import LastAdmin, Stranger
+from interlock.desk.reading.views import View
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
 
 Attempt = Callable[[], Awaitable[View]]

@@ -11,15 +11,21 @@ from sqlmodel import SQLModel
 from interlock import Interlock
 from interlock.core.errors import Refused
 from interlock.core.values import Actor, ActorKind
-from interlock.desk import people, personal
 from interlock.desk.context import Person
-from interlock.desk.people import LastAdmin
-from interlock.store import approvals, audit, conversations, inbox, mailbox, outbox, retention, squad, traces
-from interlock.store.mailbox import Post
-from interlock.store.personal import ERASED, REDACTED
+from interlock.desk.identities import people, personal
+from interlock.desk.identities.people import LastAdmin
+from interlock.store import squad
+from interlock.store.auditing import audit
+from interlock.store.identities.personal import ERASED, REDACTED
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Post
+from interlock.store.messages import conversations, inbox, outbox
+from interlock.store.runs import traces
 from interlock.store.schema import TaskMessage
+from interlock.store.signoff import approvals
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
+from interlock.store.upkeep import retention
 from tests.contract.store.furniture import T0, ask, in_progress
 
 ANN, SLACK = "Ann Zweig", "slack:UANNZ"

@@ -6,16 +6,23 @@ from typing import Any
 
 from interlock import Interlock
 from interlock.core.values import SYSTEM, Actor, ActorKind
-from interlock.desk import emergency, personal, signing
 from interlock.desk.context import Person
+from interlock.desk.identities import personal
+from interlock.desk.operations import emergency
+from interlock.desk.signoff import signing
 from interlock.oversight import expiry
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, audit, mailbox, missions, squad, tasks, traces
-from interlock.store.mailbox import Post
-from interlock.store.personal import ERASED
+from interlock.store import squad
+from interlock.store.auditing import audit
+from interlock.store.identities.personal import ERASED
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Post
+from interlock.store.runs import traces
+from interlock.store.signoff import approvals
 from interlock.store.squad import Descriptor
-from interlock.store.tasks import Move
 from interlock.store.tx import Tx
+from interlock.store.work import missions, tasks
+from interlock.store.work.tasks import Move
 from tests.contract.desk.front import HELD
 from tests.contract.desk.test_personal import ANN, SLACK, everything
 from tests.contract.desk.test_personal_verdicts import entered

@@ -5,11 +5,17 @@ from typing import Any
 from interlock import Interlock
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind
-from interlock.desk import emergency, money, personal, rooms
+from interlock.desk.budgets import money
 from interlock.desk.context import Person
-from interlock.store import audit, grants, squad, tasks
-from interlock.store.personal import ERASED
+from interlock.desk.identities import personal
+from interlock.desk.operations import emergency
+from interlock.desk.workspace_chat import rooms
+from interlock.store import squad
+from interlock.store.auditing import audit
+from interlock.store.identities.personal import ERASED
+from interlock.store.signoff import grants
 from interlock.store.tx import Tx
+from interlock.store.work import tasks
 from tests.contract.desk.test_personal import ANN, SLACK, everything
 from tests.contract.desk.test_personal_verdicts import entered
 from tests.contract.store.furniture import T0, in_progress

@@ -5,15 +5,19 @@ from typing import Any
 
 from interlock import Interlock
 from interlock.core.values import SYSTEM, Actor, ActorKind
-from interlock.desk import people, personal
+from interlock.desk.identities import people, personal
 from interlock.policy.checks import WAIVER
-from interlock.store import approvals, audit, consulting, evidence, mailbox, squad, tasks, votes
-from interlock.store.evidence import EVIDENCE, Finding
-from interlock.store.mailbox import Post
-from interlock.store.personal import ERASED
+from interlock.store import squad
+from interlock.store.auditing import audit
+from interlock.store.identities.personal import ERASED
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Post
 from interlock.store.schema import ApprovalAnswer
+from interlock.store.signoff import approvals, consulting, votes
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
+from interlock.store.work import evidence, tasks
+from interlock.store.work.evidence import EVIDENCE, Finding
 from tests.contract.desk.test_personal import ANN, SLACK, everything, made_project
 from tests.contract.store.furniture import T0, ask, in_progress
 

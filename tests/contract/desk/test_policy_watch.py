@@ -5,7 +5,7 @@ from pathlib import Path
 
 from interlock import Interlock
 from interlock.app.policy_watch import BROKEN
-from interlock.store import audit
+from interlock.store.auditing import audit
 
 RED = "version: 1\nrules:\n  - {id: a, tools: [file_read], risk: RED}\n"
 

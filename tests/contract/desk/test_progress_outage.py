@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from interlock import Interlock
-from interlock.desk.progress import LOOK_S, SAT_OUT_S, follow
+from interlock.desk.reading.progress import LOOK_S, SAT_OUT_S, follow
 from interlock.store.engine import Store
 from interlock.store.errors import StoreClosed, StoreUnavailable
 from interlock.testing.clock import FakeClock

@@ -7,12 +7,17 @@ import pytest
 
 from interlock import Interlock
 from interlock.core.errors import Conflict, NotFound, Refused
-from interlock.desk import details, listings, queues
 from interlock.desk.context import Person
+from interlock.desk.operations import queues
+from interlock.desk.reading import details, listings
 from interlock.state_machine.table import TaskState
-from interlock.store import audit, leases, mailbox, missions, squad, tasks, traces
-from interlock.store.mailbox import Claim
+from interlock.store import squad
+from interlock.store.auditing import audit
+from interlock.store.mailboxes import leases, mailbox
+from interlock.store.mailboxes.mailbox import Claim
+from interlock.store.runs import traces
 from interlock.store.tx import Tx
+from interlock.store.work import missions, tasks
 from tests.contract.store.furniture import ADA, T0, agent, ask, claimed, in_progress, message
 
 

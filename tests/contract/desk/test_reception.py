@@ -11,15 +11,21 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import pytest
 
 from interlock import Interlock
-from interlock.desk import controls, emergency, listings, people
-from interlock.desk.reception import MOST_BYTES, MOST_STRANGERS, SIDE_BY_SIDE, TAKEOVER_S, Reception
+from interlock.desk.chats.reception import MOST_BYTES, MOST_STRANGERS, SIDE_BY_SIDE, TAKEOVER_S, Reception
+from interlock.desk.identities import people
+from interlock.desk.operations import emergency
+from interlock.desk.reading import listings
+from interlock.desk.work import controls
 from interlock.llm.messages import ModelRef
 from interlock.llm.providers import Models
 from interlock.scheduler.fencing import FencedStore
-from interlock.store import audit, inbox, outbox, processes, pruning
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
 from interlock.store.errors import StoreUnavailable
+from interlock.store.mailboxes import processes
+from interlock.store.messages import inbox, outbox
 from interlock.store.tx import Tx
+from interlock.store.upkeep import pruning
 from tests.contract.desk.front import ANA, BEN, VIC, Front, link, request, text_of, until, worked
 
 P = ParamSpec("P")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from interlock.store import traces
+from interlock.store.runs import traces
 from tests.contract.desk.front import ANA, BEN, VIC, Front, text_of
 from tests.contract.store.furniture import markers_of
 

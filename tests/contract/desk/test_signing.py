@@ -7,12 +7,12 @@ import pytest
 
 from interlock import Interlock, MissionResult
 from interlock.core.errors import Refused, UsageError
-from interlock.desk import signing
 from interlock.desk.context import Person
-from interlock.desk.details import deliverable, trace
-from interlock.desk.progress import Standing
-from interlock.desk.views import View
-from interlock.store.approvals import AlreadyAnswered
+from interlock.desk.reading.details import deliverable, trace
+from interlock.desk.reading.progress import Standing
+from interlock.desk.reading.views import View
+from interlock.desk.signoff import signing
+from interlock.store.signoff.late_answers import AlreadyAnswered
 
 GOAL = "Compare A and B and e-mail the result to board@example.com"
 

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
-from interlock.desk import chat_texts
-from interlock.desk.cards import Card
-from interlock.desk.drawing import draw
-from interlock.store import conversations, squad, traces
+from interlock.desk.chats import chat_texts
+from interlock.desk.chats.cards import Card
+from interlock.desk.chats.drawing import draw
+from interlock.store import squad
+from interlock.store.messages import conversations
+from interlock.store.runs import traces
 from interlock.store.schema import Outgoing, Run, table
 from interlock.store.tx import Tx
 from tests.contract.desk.front import ANA, BEN, VIC, Front, request, text_of, until

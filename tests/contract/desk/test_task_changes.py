@@ -10,12 +10,14 @@ import pytest
 from interlock import Interlock
 from interlock.cli.main import run as command
 from interlock.core.errors import NotFound, Refused, UsageError
-from interlock.desk import listings, signing, task_changes
 from interlock.desk.context import Person
-from interlock.desk.details import task, trace
-from interlock.desk.progress import Standing
-from interlock.store import audit
-from interlock.store.tasks import TransitionRefused
+from interlock.desk.reading import listings
+from interlock.desk.reading.details import task, trace
+from interlock.desk.reading.progress import Standing
+from interlock.desk.signoff import signing
+from interlock.desk.work import task_changes
+from interlock.store.auditing import audit
+from interlock.store.work.tasks import TransitionRefused
 from tests.contract.desk.test_emergency import finished
 
 HELD = "Compare A and B and e-mail the result to board@example.com"

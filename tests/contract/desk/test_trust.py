@@ -8,9 +8,12 @@ import pytest
 
 from interlock import Interlock
 from interlock.core.values import SYSTEM
-from interlock.store import approvals, audit, grants, mailbox, squad, trust
+from interlock.store import squad, trust
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
-from interlock.store.mailbox import Post
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Post
+from interlock.store.signoff import approvals, grants
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
 from interlock.testing import FakeClock

@@ -8,9 +8,9 @@ import pytest
 
 from interlock import Interlock
 from interlock.core.errors import NotFound, UsageError
-from interlock.desk.progress import Standing
-from interlock.store import missions, tasks
+from interlock.desk.reading.progress import Standing
 from interlock.store.schema import Run, table
+from interlock.store.work import missions, tasks
 
 RUNS = table(Run)
 MINE = """\

@@ -7,22 +7,27 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from interlock.agents import steps
 from interlock.agents.persona import load_personas
-from interlock.agents.steps import Ending
+from interlock.agents.running import steps
+from interlock.agents.running.steps import Ending
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind, digest
 from interlock.graph.applying import Waits
 from interlock.graph.coordinator import Coordinator
 from interlock.graph.launch import Launch, launch
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, audit, mailbox, missions, squad, tasks, traces
-from interlock.store.approvals import Answer
+from interlock.store import squad
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
-from interlock.store.mailbox import Claim
-from interlock.store.migrate import upgrade
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Claim
+from interlock.store.runs import traces
 from interlock.store.schema import Run, table
+from interlock.store.signoff import approvals
+from interlock.store.signoff.approvals import Answer
 from interlock.store.tx import Tx
+from interlock.store.upkeep.migrate import upgrade
+from interlock.store.work import missions, tasks
 from interlock.testing import FakeClock
 
 PERSONAS = load_personas(True, [], known_tools=frozenset()).personas

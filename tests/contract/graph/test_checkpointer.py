@@ -12,7 +12,7 @@ from langgraph.types import Interrupt
 from interlock.core.errors import Conflict
 from interlock.graph.checkpointer import BufferedSaver, NotJson, StoreSaver
 from interlock.store.engine import Store
-from interlock.store.migrate import upgrade
+from interlock.store.upkeep.migrate import upgrade
 from interlock.testing import FakeClock
 
 BASE = {"put", "put_writes", "get_tuple", "list", "delete_thread"}

@@ -1,7 +1,7 @@
 """A mission from its goal to its end, over both databases; failures and reviews have files of their own."""
 
 from interlock.graph.launch import Launch, launch
-from interlock.store import missions
+from interlock.store.work import missions
 from tests.contract.graph.driving import PERSONAS, driven, plan, step
 
 PLAN = plan(

@@ -10,12 +10,14 @@ from interlock.graph import coordinator
 from interlock.graph.applying import Waits
 from interlock.graph.coordinator import LONGEST_BACKOFF_S, TRIES, Coordinator, Outcome
 from interlock.graph.loading import Loaded
-from interlock.store import audit, checkpoints, leases, mailbox, missions
-from interlock.store.checkpoints import Place, SavedWrite
-from interlock.store.mailbox import Claim
-from interlock.store.postgres import Unreachable
+from interlock.store.auditing import audit
+from interlock.store.drivers.postgres import Unreachable
+from interlock.store.mailboxes import leases, mailbox
+from interlock.store.mailboxes.mailbox import Claim
 from interlock.store.schema import Mission, table
 from interlock.store.tx import Tx
+from interlock.store.work import checkpoints, missions
+from interlock.store.work.checkpoints import Place, SavedWrite
 from tests.contract.graph.driving import PERSONAS, Driver, driven, plan, step
 
 PLAN = plan(step("facts", "research", "research"), step("text", "storyteller", "content", depends_on=["facts"]))

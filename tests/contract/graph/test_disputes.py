@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from interlock.desk.details import task as details
+from interlock.desk.reading.details import task as details
 from interlock.graph.applying import Waits
 from interlock.graph.coordinator import Coordinator
 from interlock.settings import load_settings
-from interlock.store import leases, votes
 from interlock.store.errors import LeaseLost
+from interlock.store.mailboxes import leases
+from interlock.store.signoff import votes
 from interlock.testing import ScriptedModel
 from interlock.testing.runtime import runtime_over
 from tests.contract.graph.driving import PERSONAS, Driver, driven, plan, step

@@ -4,8 +4,10 @@ from pathlib import Path
 
 from interlock.oversight import overspend
 from interlock.settings import load_settings
-from interlock.store import audit, ledger, missions
-from interlock.store.ledger import ACCOUNTS
+from interlock.store.auditing import audit
+from interlock.store.money import ledger
+from interlock.store.money.ledger import ACCOUNTS
+from interlock.store.work import missions
 from interlock.testing.runtime import runtime_over
 from interlock.testing.scripted import ScriptedModel
 from tests.contract.graph.driving import driven, plan, step

@@ -8,23 +8,27 @@ from typing import Any
 
 import pytest
 
-from interlock.agents.interruption import Interrupt, Interruption
+from interlock.agents.running.interruption import Interrupt, Interruption
 from interlock.core.errors import Refused, UsageError
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM, Actor, ActorKind, digest
-from interlock.desk import evidence as desk
 from interlock.desk.context import Person
-from interlock.desk.details import task as details
+from interlock.desk.reading.details import task as details
+from interlock.desk.signoff import evidence as desk
 from interlock.graph.applying import Waits
 from interlock.graph.coordinator import Coordinator
 from interlock.oversight import checking
 from interlock.oversight.check_evaluation import LONGEST_DETAIL
 from interlock.settings import load_settings
 from interlock.state_machine.table import TaskState
-from interlock.store import approvals, audit, blobs, evidence, leases, mailbox, tasks
-from interlock.store.mailbox import Claim
-from interlock.store.tasks import TransitionRefused
+from interlock.store import blobs
+from interlock.store.auditing import audit
+from interlock.store.mailboxes import leases, mailbox
+from interlock.store.mailboxes.mailbox import Claim
+from interlock.store.signoff import approvals
 from interlock.store.tx import Tx
+from interlock.store.work import evidence, tasks
+from interlock.store.work.tasks import TransitionRefused
 from interlock.testing import ScriptedModel
 from interlock.testing.runtime import runtime_over
 from tests.contract.graph.driving import PERSONAS, Driver, driven, plan, step
@@ -420,7 +424,7 @@ async def test_compiled_text_that_fails_the_gate_is_not_handed_in(small: Checked
 
 
 def _broken(tx: Any, claim: Claim, now: Any) -> None:
-    from interlock.store import missions
+    from interlock.store.work import missions
 
     mailbox.finish(tx, claim, "failed", "dead_letter", now, result=None, error="its worker died")
     news = {"run_id": claim.run.id, "kind": "check", "status": "failed"}

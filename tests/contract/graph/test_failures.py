@@ -5,7 +5,11 @@ from dataclasses import replace
 import pytest
 
 from interlock.state_machine.table import TaskState
-from interlock.store import approvals, audit, leases, missions, squad
+from interlock.store import squad
+from interlock.store.auditing import audit
+from interlock.store.mailboxes import leases
+from interlock.store.signoff import approvals
+from interlock.store.work import missions
 from tests.contract.graph.driving import Driver, driven, plan, step
 
 TWO = plan(

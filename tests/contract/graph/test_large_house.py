@@ -2,8 +2,9 @@
 
 from interlock.agents.persona import Persona
 from interlock.graph.loading import Loaded, load
-from interlock.store import estimates, squad
-from interlock.store.mailbox import Claim
+from interlock.store import squad
+from interlock.store.mailboxes.mailbox import Claim
+from interlock.store.money import estimates
 from tests.contract.graph.driving import PERSONAS, Driver, driven, plan, step
 from tests.contract.store.watching import Watched, watched
 

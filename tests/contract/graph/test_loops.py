@@ -1,7 +1,7 @@
 """Changes of state that are one too many: the coordinator blocks the task before anything follows from the last one."""
 
 from interlock.state_machine.table import TaskState
-from interlock.store import incidents
+from interlock.store.knowledge import incidents
 from tests.contract.graph.driving import Driver, driven, plan, step
 
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from interlock.graph.applying import Waits
 from interlock.oversight import expiry
-from interlock.store import approvals
+from interlock.store.signoff import approvals
 from tests.contract.graph.driving import driven, plan, step
 
 PLAN = plan(step("facts", "research", "research"), step("text", "storyteller", "content", depends_on=["facts"]))

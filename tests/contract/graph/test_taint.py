@@ -4,8 +4,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from interlock.store.coordination import DELIVERABLES, RUNS
 from interlock.store.tx import Tx
+from interlock.store.work.coordination import DELIVERABLES, RUNS
 from tests.contract.graph.driving import Driver, driven, plan, step
 from tests.contract.graph.test_reviews import REVIEWED, reviewed
 

@@ -8,8 +8,8 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.store import blobs
-from interlock.store.coordination import DELIVERABLES
 from interlock.store.tx import Tx
+from interlock.store.work.coordination import DELIVERABLES
 from tests.contract.graph.driving import driven
 from tests.contract.graph.test_evidence import HAS, WORK, Checked, mission, small
 

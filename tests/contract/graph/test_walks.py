@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from interlock.store import approvals, tasks
+from interlock.store.signoff import approvals
+from interlock.store.work import tasks
 from tests.contract.graph.driving import Driver, driven, plan, step
 
 PLAN = plan(

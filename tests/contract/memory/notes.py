@@ -7,8 +7,8 @@ from interlock.core.values import Actor, ActorKind
 from interlock.memory import archive, recall
 from interlock.memory.archive import Kept, Note
 from interlock.memory.recall import Recalled
-from interlock.store import memory_versions
 from interlock.store.engine import Store
+from interlock.store.knowledge import memory_versions
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 PROJECT, OTHER = "demo", "other"

@@ -9,8 +9,8 @@ from interlock.core.values import SYSTEM
 from interlock.memory import archive, recall
 from interlock.memory.archive import Secret
 from interlock.memory.ranking import Pace
-from interlock.store import memory_versions, memory_writes
 from interlock.store.engine import Store
+from interlock.store.knowledge import memory_versions, memory_writes
 from tests.contract.memory.notes import ANN, CODER, NOW, after, found, keep, recalled, versions
 
 PACE = Pace()

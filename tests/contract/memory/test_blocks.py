@@ -9,8 +9,8 @@ from interlock.core.errors import Conflict, NotFound, Refused, UsageError
 from interlock.memory import blocks
 from interlock.memory.archive import Secret
 from interlock.memory.blocks import MOST_BLOCKS, MOST_CHARS, Block, Changed, Edit, Editor
-from interlock.store import memory_versions
 from interlock.store.engine import Store
+from interlock.store.knowledge import memory_versions
 from tests.contract.memory.notes import ANN, CODER, NOW, OTHER, PROJECT, after, versions
 
 

@@ -8,8 +8,8 @@ import pytest
 from interlock.memory import archive
 from interlock.oversight import memory_decay, retention
 from interlock.oversight.memory_decay import Faded
-from interlock.store import memories, memory_versions
 from interlock.store.engine import Store
+from interlock.store.knowledge import memories, memory_versions
 from interlock.testing import FakeClock
 from tests.contract.memory.notes import ANN, NOW, after, found, keep, recalled
 from tests.contract.oversight.test_retention import runtime_of

@@ -6,8 +6,8 @@ import psycopg
 import pytest
 
 from interlock.memory.words import query_terms
-from interlock.store import memories
 from interlock.store.engine import driver_for
+from interlock.store.knowledge import memories
 
 OWN = 20_000
 ASKED = "one two three four five six seven eight"

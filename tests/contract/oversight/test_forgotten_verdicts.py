@@ -7,11 +7,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from interlock.oversight import retention as job
-from interlock.store import evidence, votes
 from interlock.store.engine import Store
-from interlock.store.evidence import EVIDENCE, GATE, RESULTS, Finding
-from interlock.store.mailbox import RUNS
+from interlock.store.mailboxes.mailbox import RUNS
+from interlock.store.signoff import votes
 from interlock.store.tx import Tx
+from interlock.store.work import evidence
+from interlock.store.work.evidence import EVIDENCE, GATE, RESULTS, Finding
 from tests.contract.oversight.test_retention import end_mission, ended_run, runtime_of
 from tests.contract.store.furniture import T0, hand_in, left_alone
 

@@ -12,18 +12,22 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt
 from interlock.core.values import Actor, ActorKind
 from interlock.oversight.heartbeat import MOST_AGENTS, Forced, Heartbeat
 from interlock.settings import load_settings
 from interlock.state_machine.table import TaskState
-from interlock.store import audit, incidents, leases, mailbox, processes, squad, tasks
+from interlock.store import squad
+from interlock.store.auditing import audit
 from interlock.store.errors import LeaseLost
-from interlock.store.leases import WORKERS
-from interlock.store.mailbox import Claim
+from interlock.store.knowledge import incidents
+from interlock.store.mailboxes import leases, mailbox, processes
+from interlock.store.mailboxes.leases import WORKERS
+from interlock.store.mailboxes.mailbox import Claim
 from interlock.store.schema import Approval
 from interlock.store.tx import Tx
+from interlock.store.work import tasks
 from interlock.testing.runtime import runtime_over
 from interlock.testing.scripted import ScriptedModel, Stream, calls
 from interlock.tools.registry import Tool, ToolContext, tool

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt
 from interlock.agents.runtime import Runtime
 from interlock.core.errors import NotFound, Refused
-from interlock.desk import goals, signing
-from interlock.desk import lessons as desk
+from interlock.desk.agents import lessons as desk
 from interlock.desk.context import Person
+from interlock.desk.signoff import signing
+from interlock.desk.work import goals
 from interlock.graph import coordinator
 from interlock.llm.messages import Model
 from interlock.llm.rehearsal.model import RehearsalModel
@@ -21,8 +22,15 @@ from interlock.memory import lesson_book
 from interlock.oversight import learner
 from interlock.policy.learning.lesson_rules import Outcome, best
 from interlock.settings import load_settings
-from interlock.store import approvals, audit, facts, ledger, lesson_uses, lessons, mailbox, squad, tasks, traces
+from interlock.store import squad
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
+from interlock.store.knowledge import facts, lesson_uses, lessons
+from interlock.store.mailboxes import mailbox
+from interlock.store.money import ledger
+from interlock.store.runs import traces
+from interlock.store.signoff import approvals
+from interlock.store.work import tasks
 from interlock.testing import FakeClock
 from interlock.testing.runtime import runtime_over
 

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from interlock.oversight import learner
-from interlock.store import learner_reviews, lessons, squad
+from interlock.store import squad
 from interlock.store.engine import Store
+from interlock.store.knowledge import learner_reviews, lessons
 from interlock.store.schema import Lesson
 from tests.contract.oversight.test_retention import runtime_of
 from tests.contract.store.furniture import T0, after

@@ -11,9 +11,11 @@ from sqlmodel import SQLModel
 
 from interlock.core.values import digest
 from interlock.oversight import retention as job
-from interlock.store import audit, blobs, conversations, dispatch, inbox, missions, outbox
-from interlock.store.conversations import Origin
+from interlock.store import blobs
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
+from interlock.store.messages import conversations, dispatch, inbox, outbox
+from interlock.store.messages.conversations import Origin
 from interlock.store.schema import (
     Alert,
     Approval,
@@ -32,6 +34,7 @@ from interlock.store.schema import (
     table,
 )
 from interlock.store.tx import Tx
+from interlock.store.work import missions
 from tests.contract.oversight.test_retention import end_mission, runtime_of
 from tests.contract.store.furniture import PROJECT, T0, ask, claimed
 from tests.contract.store.furniture import job as mission_of

@@ -6,8 +6,8 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.oversight import reconciliation
-from interlock.store.balances import ACCOUNTS
 from interlock.store.engine import Store
+from interlock.store.money.balances import ACCOUNTS
 from interlock.testing.scripted import ScriptedModel
 from tests.contract.runner.stage import Stage, staged
 

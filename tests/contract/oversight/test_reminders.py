@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from interlock.oversight import reminders
-from interlock.store import approvals, audit
-from interlock.store import reminders as store_reminders
+from interlock.store.auditing import audit
 from interlock.store.schema import Approval, table
+from interlock.store.signoff import approvals
+from interlock.store.signoff import reminders as store_reminders
 from interlock.store.tx import Tx
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.registry import tool

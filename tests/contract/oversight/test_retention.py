@@ -13,13 +13,18 @@ from interlock.agents.runtime import Runtime
 from interlock.core.values import SYSTEM
 from interlock.oversight import retention as job
 from interlock.settings import load_settings
-from interlock.store import approvals, audit, ledger, mailbox, retention, traces
-from interlock.store.audit import ACTIVITIES
+from interlock.store.auditing import audit
+from interlock.store.auditing.audit import ACTIVITIES
 from interlock.store.engine import Store
-from interlock.store.partitions import partitions
-from interlock.store.retention import FORGOTTEN, MARK, RUNS
+from interlock.store.mailboxes import mailbox
+from interlock.store.money import ledger
+from interlock.store.runs import traces
 from interlock.store.schema import RunStep, Task, table
+from interlock.store.signoff import approvals
 from interlock.store.tx import Tx
+from interlock.store.upkeep import retention
+from interlock.store.upkeep.partitions import partitions
+from interlock.store.upkeep.retention import FORGOTTEN, MARK, RUNS
 from interlock.testing import FakeClock
 from interlock.testing.runtime import runtime_over
 from interlock.testing.scripted import ScriptedModel

@@ -19,18 +19,18 @@ import sqlalchemy as sa
 from interlock.app.local import LocalDesk
 from interlock.core.errors import UsageError
 from interlock.core.values import SYSTEM
-from interlock.desk import audit as desk
 from interlock.desk.context import Person
+from interlock.desk.operations import audit as desk
 from interlock.oversight import audit_keys, heads, retention, sealing
 from interlock.oversight.audit_findings import Report
 from interlock.oversight.audit_keys import AuditKeyError
 from interlock.settings import load_settings
-from interlock.store import audit, chain, seals
-from interlock.store.chain import ANEW, BATCH, Key
+from interlock.store.auditing import audit, chain, seals
+from interlock.store.auditing.chain import ANEW, BATCH, Key
 from interlock.store.engine import Store
-from interlock.store.retention import TAMPERED
 from interlock.store.schema import AuditSeal
 from interlock.store.tx import Tx
+from interlock.store.upkeep.retention import TAMPERED
 from interlock.testing import FakeClock
 from tests.contract.store.furniture import PROJECT, T0
 

@@ -10,16 +10,17 @@ import pytest
 
 from interlock.app.local import LocalDesk
 from interlock.core.values import SYSTEM, Actor, ActorKind
-from interlock.desk import audit as desk
-from interlock.desk import people, personal
+from interlock.desk.identities import people, personal
+from interlock.desk.operations import audit as desk
 from interlock.oversight import audit_keys
 from interlock.oversight.audit_keys import AuditKeyError
-from interlock.store import archive, audit, restore
-from interlock.store.archive import Manifest
-from interlock.store.chain import Key
+from interlock.store.auditing import audit
+from interlock.store.auditing.chain import Key
 from interlock.store.engine import Store
-from interlock.store.epochs import Beginning
 from interlock.store.tx import Tx
+from interlock.store.upkeep import archive, restore
+from interlock.store.upkeep.archive import Manifest
+from interlock.store.upkeep.epochs import Beginning
 from tests import processes
 from tests.contract.oversight.test_sealing import BOSS, KEY, filled, kinds, made, noted, tampered
 from tests.contract.store.furniture import PROJECT, T0, after
@@ -32,7 +33,7 @@ from interlock.core.clock import SystemClock
 from interlock.core.values import SYSTEM
 from interlock.oversight import sealing
 from interlock.settings import load_settings
-from interlock.store import audit
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
 
 def noted(tx, now):

@@ -4,13 +4,13 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt
-from interlock.desk import controls, task_changes
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt
+from interlock.desk.work import controls, task_changes
 from interlock.llm.messages import ModelRequest, Text
 from interlock.policy.as_code.policy_file import policy_from
-from interlock.store import offspring, traces
-from interlock.store.posting import CHILD_END
+from interlock.store.mailboxes.posting import CHILD_END
+from interlock.store.runs import offspring, traces
 from interlock.testing.scripted import ScriptedModel, Stream, calls
 from tests.contract.oversight.test_heartbeat import at_work, post_again, watched
 from tests.contract.runner.stage import CountingStore, Stage, hand_in, staged, until

@@ -9,15 +9,16 @@ from typing import Any
 
 from interlock.agents.persona import PersonaSet, load_personas
 from interlock.agents.runtime import Runtime
-from interlock.desk import rooms
 from interlock.desk.context import Person
+from interlock.desk.workspace_chat import rooms
 from interlock.llm.messages import ModelRequest, ToolUse
 from interlock.llm.prices import PriceTable
 from interlock.policy.in_force import InForce
 from interlock.policy.rules import Policy
 from interlock.settings import load_settings
-from interlock.store import squad, traces
+from interlock.store import squad
 from interlock.store.engine import Store
+from interlock.store.runs import traces
 from interlock.testing import FakeClock
 from interlock.testing.runtime import OneModel
 from interlock.testing.scripted import ScriptedModel, calls

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from interlock.core.events import DONE, TYPING
-from interlock.desk import rooms
+from interlock.desk.workspace_chat import rooms
 from interlock.llm.messages import ModelRequest
 from interlock.store.engine import Store
 from interlock.testing.scripted import calls

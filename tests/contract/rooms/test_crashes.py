@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from interlock.store import leases, rounds
 from interlock.store.engine import Store
+from interlock.store.mailboxes import leases
+from interlock.store.messages import rounds
 from tests.contract.rooms.house import House, housed, silent, speaks
 from tests.contract.runner.stage import WORKER
 

@@ -5,15 +5,16 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt
 from interlock.core.values import Actor, ActorKind
-from interlock.desk import task_changes
+from interlock.desk.work import task_changes
 from interlock.policy.audience import AGENT, Participant
-from interlock.store import mention_notices, rounds, tasks
 from interlock.store.engine import Store
-from interlock.store.rooms import Words
+from interlock.store.messages import mention_notices, rounds
+from interlock.store.messages.rooms import Words
 from interlock.store.schema import Mission, table
+from interlock.store.work import tasks
 from interlock.testing.scripted import calls
 from tests.contract.rooms.house import House, housed, silent, speaks
 

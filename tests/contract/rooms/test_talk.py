@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from interlock.core.errors import Conflict, NotFound, Refused, UsageError
-from interlock.desk import rooms
 from interlock.desk.context import Person
-from interlock.desk.finding import Unknown
-from interlock.store import feed, mailbox, personal, rounds
-from interlock.store import rooms as rows
+from interlock.desk.reading.finding import Unknown
+from interlock.desk.workspace_chat import rooms
 from interlock.store.engine import Store
-from interlock.store.personal import ERASED, Known
+from interlock.store.identities import personal
+from interlock.store.identities.personal import ERASED, Known
+from interlock.store.mailboxes import mailbox
+from interlock.store.messages import feed, rounds
+from interlock.store.messages import rooms as rows
 from tests.contract.rooms.house import House, housed, silent
 
 SECRET = "sk-ant-api03-abcdefghijklmnop0123456789"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from interlock.desk import rooms
+from interlock.desk.workspace_chat import rooms
 from interlock.llm.messages import ModelRequest, ToolResult
-from interlock.store import rooms as rows
 from interlock.store.engine import Store
+from interlock.store.messages import rooms as rows
 from interlock.testing.scripted import calls
 from interlock.tools.builtin.rooms import MOST_A_RUN, speak
 from interlock.tools.registry import Tool

@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import rounds as turns
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt
-from interlock.desk import rooms
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt
+from interlock.agents.special import rounds as turns
+from interlock.desk.workspace_chat import rooms
 from interlock.llm.messages import ModelRequest, ToolUse
-from interlock.store import leases, rounds, squad
-from interlock.store import rooms as rows
+from interlock.store import squad
 from interlock.store.engine import Store
+from interlock.store.mailboxes import leases
+from interlock.store.messages import rooms as rows
+from interlock.store.messages import rounds
 from interlock.testing.scripted import calls
 from tests.contract.rooms.house import House, housed, in_turn, persona_of, silent, speaks
 

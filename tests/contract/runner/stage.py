@@ -8,26 +8,33 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt, Interruption
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt, Interruption
 from interlock.agents.runtime import Runtime
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM
-from interlock.desk import conversation, signing
+from interlock.desk.agents import conversation
 from interlock.desk.context import Person
+from interlock.desk.signoff import signing
 from interlock.llm.messages import Block, ToolUse
 from interlock.policy.in_force import InForce
 from interlock.policy.rules import Policy
 from interlock.settings import load_settings
 from interlock.state_machine.table import TaskState
-from interlock.store import approvals, audit, ledger, mailbox, squad, tasks, traces
+from interlock.store import squad
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
-from interlock.store.ledger import Opening
-from interlock.store.mailbox import Claim, Post
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Claim, Post
+from interlock.store.money import ledger
+from interlock.store.money.ledger import Opening
+from interlock.store.runs import traces
 from interlock.store.schema import LedgerEntry, Mission, MissionEvent, table
+from interlock.store.signoff import approvals
 from interlock.store.squad import Descriptor
-from interlock.store.tasks import Move
 from interlock.store.tx import Tx, is_relaxed
+from interlock.store.work import tasks
+from interlock.store.work.tasks import Move
 from interlock.testing import FakeClock
 from interlock.testing.runtime import runtime_over
 from interlock.testing.scripted import ScriptedModel, calls

@@ -6,16 +6,20 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt
-from interlock.desk import conversation
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt
+from interlock.desk.agents import conversation
 from interlock.desk.context import Person
 from interlock.llm.messages import ModelRequest, Text, ToolResult
 from interlock.policy.as_code.policy_file import policy_from
-from interlock.store import agent_mail, mailbox, offspring, squad, tasks, traces
-from interlock.store.agent_mail import Letter
-from interlock.store.mailbox import Post
+from interlock.store import squad
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Post
+from interlock.store.messages import agent_mail
+from interlock.store.messages.agent_mail import Letter
+from interlock.store.runs import offspring, traces
 from interlock.store.squad import Descriptor
+from interlock.store.work import tasks
 from interlock.testing.scripted import ScriptedModel, calls
 from tests.contract.runner.stage import PROJECT, CountingStore, Stage, staged
 

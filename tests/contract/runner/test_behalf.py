@@ -6,17 +6,22 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import handover
+from interlock.agents.running import handover
 from interlock.core.errors import Refused
-from interlock.desk import rooms, schedules, signing
 from interlock.desk.context import Person
+from interlock.desk.operations import schedules
+from interlock.desk.signoff import signing
+from interlock.desk.workspace_chat import rooms
 from interlock.llm.messages import ModelRequest, Text, ToolResult
 from interlock.policy.as_code.policy_file import policy_from
 from interlock.scheduler import starting
 from interlock.scheduler.timetable import timetable
-from interlock.store import approvals, principals, squad, tasks
-from interlock.store import schedules as kept
+from interlock.store import squad
+from interlock.store.duties import schedules as kept
+from interlock.store.identities import principals
 from interlock.store.schema import Person as PersonRow
+from interlock.store.signoff import approvals
+from interlock.store.work import tasks
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.registry import tool
 from tests.contract.runner.stage import PROJECT, CountingStore, Stage, staged

@@ -8,12 +8,16 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.core.errors import Refused, UsageError
-from interlock.desk import people, personal, signing
-from interlock.desk.asking import approval_card
 from interlock.desk.context import Person
+from interlock.desk.identities import people, personal
+from interlock.desk.signoff import signing
+from interlock.desk.signoff.asking import approval_card
 from interlock.policy.as_code.policy_file import policy_from
-from interlock.store import approvals, audit, blobs, mailbox
+from interlock.store import blobs
+from interlock.store.auditing import audit
+from interlock.store.mailboxes import mailbox
 from interlock.store.schema import Approval, table
+from interlock.store.signoff import approvals
 from interlock.store.tx import Tx
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.errors import ToolError

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt
 from interlock.core.events import ASSISTANT, COMPACTION
 from interlock.llm.messages import (
     Delta,
@@ -20,8 +20,11 @@ from interlock.llm.messages import (
     ToolResult,
     ToolUse,
 )
-from interlock.store import audit, leases, markers, personal, traces
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
+from interlock.store.identities import personal
+from interlock.store.mailboxes import leases
+from interlock.store.runs import markers, traces
 from interlock.store.tx import Tx
 from interlock.testing.scripted import Scripted, ScriptedModel, Stream, calls, reply_of
 from interlock.tools.registry import Outcome, tool

@@ -8,18 +8,20 @@ from typing import Any
 import psycopg
 import pytest
 
-from interlock.agents import runner, voting
-from interlock.agents.interruption import Interrupt
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt
+from interlock.agents.special import voting
 from interlock.app.config import load_policy_of
 from interlock.app.parts import voter_faults
 from interlock.core.errors import ConfigError, Conflict
-from interlock.desk import asking, signing
+from interlock.desk.signoff import asking, signing
 from interlock.llm.messages import ModelRequest, ToolResult
 from interlock.oversight import consensus
 from interlock.policy.risk import Risk
 from interlock.policy.rules import Policy, Rule
 from interlock.settings import load_settings
-from interlock.store import leases, votes
+from interlock.store.mailboxes import leases
+from interlock.store.signoff import votes
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.registry import tool
 from tests.contract.runner.stage import CountingStore, Stage, staged, told

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt
-from interlock.desk import emergency
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt
+from interlock.desk.operations import emergency
 from interlock.llm.messages import Delta, ModelError, ModelFault, ModelRequest, ToolResult, Usage
-from interlock.store import controls, leases, mailbox, squad
-from interlock.store.controls import Mode
+from interlock.store import squad
+from interlock.store.mailboxes import controls, leases, mailbox
+from interlock.store.mailboxes.controls import Mode
 from interlock.store.tx import Tx
 from interlock.testing.scripted import Scripted, ScriptedModel, Stream, calls, reply_of
 from interlock.tools.registry import Tool, ToolContext, tool

@@ -6,10 +6,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt, Interruption
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt, Interruption
 from interlock.llm.messages import Delta, ToolResult, Usage
-from interlock.store import leases, mailbox, traces
+from interlock.store.mailboxes import leases, mailbox
+from interlock.store.runs import traces
 from interlock.store.schema import RunMessage, table
 from interlock.testing.scripted import ScriptedModel, Stream, calls, reply_of
 from interlock.tools.registry import Tool, ToolContext, tool

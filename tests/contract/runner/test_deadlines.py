@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt, Interruption
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt, Interruption
 from interlock.llm.anthropic import AnthropicModel
 from interlock.llm.messages import ModelRequest
 from interlock.testing.messages_api import MessagesApi

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt
 from interlock.llm.messages import ToolResult
-from interlock.store import leases, traces
+from interlock.store.mailboxes import leases
+from interlock.store.runs import traces
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.registry import OutcomeUnknown, Tool, ToolContext, ToolError
 from tests.contract.runner.stage import WORKER, CountingStore, Stage, staged, told

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from interlock.agents.session import NUDGE
+from interlock.agents.running.session import NUDGE
 from interlock.core.values import SYSTEM
 from interlock.llm.messages import Block, Delta, Reply, StopReason, Text, Thinking, ToolResult, ToolUse
 from interlock.state_machine.table import TaskState
-from interlock.store import tasks
-from interlock.store.tasks import Move
+from interlock.store.work import tasks
+from interlock.store.work.tasks import Move
 from interlock.testing.scripted import ScriptedModel, Stream, calls, reply_of
 from interlock.tools.registry import tool
 from tests.contract.runner.stage import CountingStore, hand_in, staged, told

@@ -10,7 +10,8 @@ import pytest
 from interlock.llm.messages import Model, ModelError, ModelFault, ModelRef, ModelRequest
 from interlock.llm.providers import NoKey
 from interlock.settings.loading import KEY_VARIABLES
-from interlock.store import audit, leases
+from interlock.store.auditing import audit
+from interlock.store.mailboxes import leases
 from interlock.testing.runtime import OneModel
 from interlock.testing.scripted import USUAL, Scripted, ScriptedModel, calls
 from interlock.tools.registry import tool

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from interlock.desk import details
-from interlock.store import blobs, evidence, tasks
+from interlock.desk.reading import details
+from interlock.store import blobs
+from interlock.store.work import evidence, tasks
 from interlock.testing.scripted import ScriptedModel, calls
 from tests.contract.runner.stage import CountingStore, hand_in, staged, told
 

@@ -8,14 +8,16 @@ import sqlalchemy as sa
 
 from interlock.core.errors import Refused, UsageError
 from interlock.core.values import SYSTEM
-from interlock.desk import grants, signing
-from interlock.desk import people as who
 from interlock.desk.context import Person
+from interlock.desk.identities import people as who
+from interlock.desk.signoff import grants, signing
 from interlock.policy.rules import Policy
-from interlock.store import audit, epochs, people
-from interlock.store import grants as stored
-from interlock.store.epochs import Beginning
+from interlock.store.auditing import audit
+from interlock.store.identities import people
 from interlock.store.schema import Grant, table
+from interlock.store.signoff import grants as stored
+from interlock.store.upkeep import epochs
+from interlock.store.upkeep.epochs import Beginning
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.registry import tool
 from tests.contract.runner.stage import CountingStore, Stage, hand_in, staged

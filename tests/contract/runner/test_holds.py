@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt
 from interlock.core.errors import UsageError
 from interlock.llm.messages import Text, ToolResult
 from interlock.oversight import expiry
 from interlock.policy.rules import Policy, Rule
-from interlock.store import mailbox
-from interlock.store.approvals import AlreadyAnswered
+from interlock.store.mailboxes import mailbox
+from interlock.store.signoff.late_answers import AlreadyAnswered
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.registry import Tool, ToolContext, tool
 from tests.contract.runner.stage import CountingStore, Stage, hand_in, staged, told

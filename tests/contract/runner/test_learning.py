@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import learning
-from interlock.agents.learning import LookBack
+from interlock.agents.special import learning
+from interlock.agents.special.learning import LookBack
 from interlock.llm.messages import ToolUse
 from interlock.oversight import learner
-from interlock.store import audit, ledger, lessons, mailbox, tasks
+from interlock.store.auditing import audit
+from interlock.store.knowledge import lessons
+from interlock.store.mailboxes import mailbox
+from interlock.store.money import ledger
+from interlock.store.work import tasks
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.decorated import tool
 from tests.contract.runner.stage import PROJECT, CountingStore, Stage, hand_in, staged

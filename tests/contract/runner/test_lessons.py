@@ -8,8 +8,11 @@ import pytest
 
 from interlock.core.ids import new_id
 from interlock.llm.messages import Reply, StopReason
-from interlock.store import audit, lessons, mailbox, squad
-from interlock.store.mailbox import Post
+from interlock.store import squad
+from interlock.store.auditing import audit
+from interlock.store.knowledge import lessons
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Post
 from interlock.store.squad import Descriptor
 from interlock.testing.scripted import ScriptedModel, reply_of
 from tests.contract.runner.stage import PROJECT, CountingStore, Stage, staged

@@ -11,10 +11,15 @@ from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM, Actor, ActorKind
 from interlock.oversight import loops as oversight
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, audit, incidents, loops, mailbox, tasks, traces
-from interlock.store.mailbox import Post
+from interlock.store.auditing import audit
+from interlock.store.knowledge import incidents
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Post
+from interlock.store.runs import traces
 from interlock.store.schema import ToolCall
+from interlock.store.signoff import approvals
 from interlock.store.tx import Tx
+from interlock.store.work import loops, tasks
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.errors import ToolError
 from interlock.tools.registry import tool

@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from interlock.agents.interruption import Interruption
-from interlock.desk import conversation
+from interlock.agents.running.interruption import Interruption
+from interlock.desk.agents import conversation
+from interlock.desk.chats.requests import Place
 from interlock.desk.context import Person
-from interlock.desk.requests import Place
 from interlock.llm.messages import ToolResult
 from interlock.memory import archive, blocks, recall
 from interlock.memory.archive import Note
-from interlock.store import memories, memory_versions, squad
+from interlock.store import squad
 from interlock.store.engine import Store
+from interlock.store.knowledge import memories, memory_versions
 from interlock.store.schema import Memory, table
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.decorated import tool

@@ -8,10 +8,14 @@ import pytest
 
 from interlock.core.errors import UsageError
 from interlock.core.values import usd
-from interlock.desk import asking, money
+from interlock.desk.budgets import money
+from interlock.desk.signoff import asking
 from interlock.llm.messages import ModelRequest, Usage
 from interlock.oversight import expiry
-from interlock.store import audit, ledger, limits, squad, tasks
+from interlock.store import squad
+from interlock.store.auditing import audit
+from interlock.store.money import ledger, limits
+from interlock.store.work import tasks
 from interlock.testing.scripted import Scripted, ScriptedModel, calls, reply_of
 from tests.contract.runner.stage import CountingStore, Stage, hand_in, staged
 

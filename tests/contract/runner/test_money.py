@@ -7,14 +7,17 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt
 from interlock.core.values import usd
 from interlock.llm.messages import ModelRef, ModelRequest, Usage
 from interlock.llm.providers import ProviderSettings, open_model
 from interlock.oversight import expiry
-from interlock.store import audit, leases, ledger, limits, squad
-from interlock.store.ledger import Spender
+from interlock.store import squad
+from interlock.store.auditing import audit
+from interlock.store.mailboxes import leases
+from interlock.store.money import ledger, limits
+from interlock.store.money.ledger import Spender
 from interlock.testing.messages_api import MessagesApi
 from interlock.testing.messages_script import Answer, text
 from interlock.testing.scripted import Scripted, ScriptedModel, Stream, calls, reply_of

@@ -7,8 +7,8 @@ import pytest
 
 from interlock.core.errors import Conflict
 from interlock.llm.messages import ModelError, ModelFault, Usage
-from interlock.store import leases
 from interlock.store.errors import StoreUnavailable
+from interlock.store.mailboxes import leases
 from interlock.store.tx import Tx
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.registry import Outcome, tool, write

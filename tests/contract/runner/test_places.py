@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from interlock.desk import conversation
-from interlock.desk.drawing import draw
-from interlock.desk.requests import Place
-from interlock.store import conversations
+from interlock.desk.agents import conversation
+from interlock.desk.chats.drawing import draw
+from interlock.desk.chats.requests import Place
+from interlock.store.messages import conversations
 from interlock.store.schema import Outgoing, table
 from interlock.testing.scripted import ScriptedModel, calls
 from tests.contract.runner.stage import CountingStore, Stage, staged

@@ -9,12 +9,15 @@ import pytest
 
 from interlock.core.clock import SystemClock
 from interlock.core.ids import new_id
-from interlock.desk import queues
 from interlock.desk.context import Person
+from interlock.desk.operations import queues
 from interlock.settings import load_settings
-from interlock.store import audit, mailbox, squad, traces
+from interlock.store import squad
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
-from interlock.store.mailbox import Post
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Post
+from interlock.store.runs import traces
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
 from interlock.testing.runtime import runtime_over
@@ -29,7 +32,8 @@ import asyncio, os, sys
 from pathlib import Path
 from interlock.core.clock import SystemClock
 from interlock.core.values import OPEN_RUNS
-from interlock.store import leases, traces
+from interlock.store.mailboxes import leases
+from interlock.store.runs import traces
 from interlock.testing.runtime import open_runtime
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.decorated import tool

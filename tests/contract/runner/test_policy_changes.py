@@ -13,7 +13,7 @@ from interlock.llm.messages import ToolResult
 from interlock.policy.as_code.policy_file import policy_from
 from interlock.policy.rules import Policy
 from interlock.settings import Settings
-from interlock.store import audit
+from interlock.store.auditing import audit
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.registry import tool
 from tests.contract.runner.stage import CountingStore, Stage, hand_in, staged, told

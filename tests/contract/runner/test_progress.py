@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt, Interruption
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt, Interruption
 from interlock.llm.messages import ModelRequest, ToolUse, Usage
-from interlock.store import incidents, tasks
+from interlock.store.knowledge import incidents
+from interlock.store.work import tasks
 from interlock.testing.scripted import Scripted, ScriptedModel, calls, reply_of
 from interlock.tools.registry import tool
 from tests.contract.runner.stage import CountingStore, Stage, hand_in, staged

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from interlock.desk import goals, money
-from interlock.store import ledger
+from interlock.desk.budgets import money
+from interlock.desk.work import goals
+from interlock.store.money import ledger
 from interlock.testing.scripted import ScriptedModel
 from tests.contract.runner.stage import PROJECT, CountingStore, staged
 

@@ -7,16 +7,21 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from interlock.agents.background import Gathering, Wanted, gather
 from interlock.agents.persona import Persona
+from interlock.agents.prompts.background import Gathering, Wanted, gather
 from interlock.core.errors import UsageError
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM
-from interlock.desk import conversation, details, rooms
+from interlock.desk.agents import conversation
+from interlock.desk.reading import details
+from interlock.desk.workspace_chat import rooms
 from interlock.llm.messages import SystemPart, ToolUse
 from interlock.memory import archive, blocks
-from interlock.store import audit, mailbox, memories, squad
-from interlock.store.mailbox import Post
+from interlock.store import squad
+from interlock.store.auditing import audit
+from interlock.store.knowledge import memories
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Post
 from interlock.store.squad import Descriptor
 from interlock.testing.scripted import ScriptedModel, calls
 from tests.contract.runner.stage import PROJECT, CountingStore, Stage, staged

@@ -7,12 +7,21 @@ from typing import Any
 import pytest
 
 from interlock.core.ids import new_id
-from interlock.desk import controls, emergency, outgoing
+from interlock.desk.chats import outgoing
+from interlock.desk.operations import emergency
+from interlock.desk.work import controls
 from interlock.llm.messages import ModelRequest, ToolResult
 from interlock.oversight import expiry
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, audit, dispatch, incidents, leases, loops, outbox, squad, tasks, traces
+from interlock.store import squad
+from interlock.store.auditing import audit
+from interlock.store.knowledge import incidents
+from interlock.store.mailboxes import leases
+from interlock.store.messages import dispatch, outbox
+from interlock.store.runs import traces
+from interlock.store.signoff import approvals
 from interlock.store.squad import Descriptor
+from interlock.store.work import loops, tasks
 from interlock.testing.scripted import ScriptedModel, Stream, calls
 from interlock.tools.contract import Outcome, Tool, ToolContext, write
 from tests.contract.runner.stage import PROJECT, CountingStore, Stage, hand_in, staged, until

@@ -8,11 +8,11 @@ import pytest
 
 from interlock.core.errors import NotFound, UsageError
 from interlock.core.ids import new_id
-from interlock.desk import policy as desk
+from interlock.desk.operations import policy as desk
 from interlock.policy.as_code.policy_file import policy_from
 from interlock.policy.as_code.replay import Kind
 from interlock.policy.rules import Policy
-from interlock.store import recorded_calls
+from interlock.store.runs import recorded_calls
 from interlock.store.schema import ToolCall
 from interlock.store.tx import Tx
 from interlock.testing.scripted import ScriptedModel, calls

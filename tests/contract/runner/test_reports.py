@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from interlock.core.ids import new_id
-from interlock.store import mailbox, posting, squad, traces
-from interlock.store.mailbox import Post
+from interlock.store import squad
+from interlock.store.mailboxes import mailbox, posting
+from interlock.store.mailboxes.mailbox import Post
+from interlock.store.runs import traces
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
 from interlock.testing.scripted import ScriptedModel

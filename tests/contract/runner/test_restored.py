@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from interlock.core.values import SYSTEM
-from interlock.store import epochs
-from interlock.store.epochs import Beginning
+from interlock.store.upkeep import epochs
+from interlock.store.upkeep.epochs import Beginning
 from interlock.testing.scripted import ScriptedModel, calls
 from tests.contract.runner.stage import CountingStore, Stage, staged
 from tests.contract.runner.test_effects import Effect, Killed, killed, result_of

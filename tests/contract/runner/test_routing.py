@@ -7,18 +7,25 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt
 from interlock.core.errors import Refused, UsageError
-from interlock.desk import personal, routing
-from interlock.desk.cards import Card
+from interlock.desk.agents.conversation import say
+from interlock.desk.chats import routing
+from interlock.desk.chats.cards import Card
+from interlock.desk.chats.requests import Place
+from interlock.desk.chats.routing import Routed, outcome, route
 from interlock.desk.context import Person
-from interlock.desk.conversation import say
-from interlock.desk.requests import Place
-from interlock.desk.routing import Routed, outcome, route
+from interlock.desk.identities import personal
 from interlock.llm.messages import ModelError, ModelFault
-from interlock.store import audit, leases, mailbox, missions, outbox, people, squad, traces
+from interlock.store import squad
+from interlock.store.auditing import audit
+from interlock.store.identities import people
+from interlock.store.mailboxes import leases, mailbox
+from interlock.store.messages import outbox
+from interlock.store.runs import traces
 from interlock.store.schema import Run, table
+from interlock.store.work import missions
 from interlock.testing.scripted import ScriptedModel
 from tests.contract.desk.front import text_of
 from tests.contract.runner.stage import WORKER, CountingStore, Stage, staged

@@ -14,12 +14,13 @@ import sqlalchemy as sa
 from sqlmodel import SQLModel
 
 from interlock.app.log_masking import discreet
-from interlock.desk.details import trace
+from interlock.desk.reading.details import trace
 from interlock.llm.messages import Text
 from interlock.policy.placeholders import RULE
-from interlock.store import archive, audit
+from interlock.store.auditing import audit
 from interlock.store.schema import Memory, table
 from interlock.store.tx import Tx
+from interlock.store.upkeep import archive
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.decorated import tool, tool_of
 from interlock.tools.registry import Outcome, OutcomeUnknown, Tool, ToolContext, ToolError

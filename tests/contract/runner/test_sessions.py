@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt
 from interlock.core.errors import ConfigError, Conflict, NotFound, Refused, UsageError
-from interlock.desk import conversation, session_import, sessions
+from interlock.desk.agents import conversation, session_import, sessions
 from interlock.desk.context import Person
 from interlock.llm.messages import Message, Text, Thinking
-from interlock.store import audit, mailbox, markers, squad, traces
-from interlock.store.mailbox import Post
+from interlock.store import squad
+from interlock.store.auditing import audit
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Post
+from interlock.store.runs import markers, traces
 from interlock.store.squad import Descriptor
 from interlock.testing.scripted import ScriptedModel, calls
 from tests.contract.runner.stage import PROJECT, CountingStore, Stage, staged, told

@@ -6,17 +6,21 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM
 from interlock.llm.messages import ModelRequest, Usage
 from interlock.oversight import expiry
 from interlock.state_machine.table import TaskState
-from interlock.store import approvals, leases, ledger, limits, squad, tasks
-from interlock.store.ledger import Opening
+from interlock.store import squad
+from interlock.store.mailboxes import leases
+from interlock.store.money import ledger, limits
+from interlock.store.money.ledger import Opening
+from interlock.store.signoff import approvals
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
+from interlock.store.work import tasks
 from interlock.testing.scripted import Scripted, ScriptedModel, calls, reply_of
 from tests.contract.runner.stage import PROJECT, CountingStore, Stage, _mail, hand_in, staged
 

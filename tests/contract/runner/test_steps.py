@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import known_tools, runner
-from interlock.agents.interruption import Interrupt, Interruption
+from interlock.agents.running import known_tools, runner
+from interlock.agents.running.interruption import Interrupt, Interruption
 from interlock.llm.messages import Block, Message, StopReason, Text, Thinking, ToolResult, Usage
 from interlock.testing.scripted import ScriptedModel, calls, reply_of
 from interlock.tools.registry import tool

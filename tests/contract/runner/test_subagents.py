@@ -8,17 +8,22 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt
-from interlock.desk import controls, conversation, emergency
-from interlock.desk import rooms as rooms_desk
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt
+from interlock.desk.agents import conversation
 from interlock.desk.context import Person
+from interlock.desk.operations import emergency
+from interlock.desk.work import controls
+from interlock.desk.workspace_chat import rooms as rooms_desk
 from interlock.llm.messages import ModelRequest, Text, ToolResult
 from interlock.oversight import expiry
 from interlock.policy.as_code.policy_file import policy_from
-from interlock.store import leases, mailbox, offspring, personal, posting, squad, traces
-from interlock.store.mailbox import Post
-from interlock.store.offspring import SUBAGENTS
+from interlock.store import squad
+from interlock.store.identities import personal
+from interlock.store.mailboxes import leases, mailbox, posting
+from interlock.store.mailboxes.mailbox import Post
+from interlock.store.runs import offspring, traces
+from interlock.store.runs.offspring import SUBAGENTS
 from interlock.store.squad import Descriptor
 from interlock.testing.scripted import ScriptedModel, calls
 from tests.contract.runner.stage import PROJECT, WORKER, CountingStore, Stage, staged

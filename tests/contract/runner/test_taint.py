@@ -9,11 +9,13 @@ import sqlalchemy as sa
 
 from interlock.core.ids import new_id
 from interlock.core.values import SYSTEM, digest
-from interlock.desk import conversation
-from interlock.desk.attachments import Attachment
+from interlock.desk.agents import conversation
+from interlock.desk.chats.attachments import Attachment
 from interlock.policy import taint
-from interlock.store import blobs, lessons, tasks
+from interlock.store import blobs
+from interlock.store.knowledge import lessons
 from interlock.store.tx import Tx
+from interlock.store.work import tasks
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.contract import ToolContext
 from interlock.tools.decorated import tool

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from interlock.store import leases, processes
 from interlock.store.engine import Store
 from interlock.store.errors import StoreUnavailable
+from interlock.store.mailboxes import leases, processes
 from interlock.testing.scripted import ScriptedModel, Stream, calls
 from interlock.tools.registry import tool
 from interlock.worker.watchkeeping import Watchkeeper, WorkerCallbacks

@@ -8,9 +8,11 @@ import pytest
 
 from interlock.scheduler.fencing import FencedStore
 from interlock.scheduler.leadership import Leadership
-from interlock.store import audit, leaders, processes
+from interlock.store.auditing import audit
+from interlock.store.duties import leaders
+from interlock.store.duties.leaders import Candidate, LeadershipLost
 from interlock.store.engine import Store
-from interlock.store.leaders import Candidate, LeadershipLost
+from interlock.store.mailboxes import processes
 from interlock.store.tx import Tx
 from interlock.testing import FakeClock
 

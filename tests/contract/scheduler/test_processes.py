@@ -11,9 +11,9 @@ from typing import Any
 from interlock.core.clock import SystemClock
 from interlock.scheduler.runner import Scheduler
 from interlock.settings import load_settings
-from interlock.store import leaders
+from interlock.store.duties import leaders
+from interlock.store.duties.firings import FIRINGS
 from interlock.store.engine import Store
-from interlock.store.firings import FIRINGS
 from interlock.testing.runtime import runtime_over
 from interlock.testing.scripted import ScriptedModel
 from tests import processes

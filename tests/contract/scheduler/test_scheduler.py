@@ -18,12 +18,13 @@ from interlock.scheduler.leadership import Leadership
 from interlock.scheduler.runner import DUTY, Scheduler
 from interlock.scheduler.timer import Timer
 from interlock.settings import load_settings
-from interlock.store import audit, firings, leaders
+from interlock.store.auditing import audit
+from interlock.store.drivers.postgres import Unreachable
+from interlock.store.duties import firings, leaders
+from interlock.store.duties.firings import FIRINGS
+from interlock.store.duties.leaders import Candidate
 from interlock.store.engine import Store
 from interlock.store.errors import StoreGone
-from interlock.store.firings import FIRINGS
-from interlock.store.leaders import Candidate
-from interlock.store.postgres import Unreachable
 from interlock.store.tx import Tx
 from interlock.testing import FakeClock
 from interlock.testing.runtime import runtime_over

@@ -12,19 +12,25 @@ import sqlalchemy as sa
 
 from interlock.agents.persona import PersonaSet
 from interlock.core.errors import NotFound, Refused, UsageError
-from interlock.desk import drawing, emergency, schedules
+from interlock.desk.chats import drawing
+from interlock.desk.operations import emergency, schedules
 from interlock.llm.messages import Text
 from interlock.scheduler.jobs import Job
 from interlock.scheduler.runner import Scheduler
 from interlock.scheduler.schedules import Schedules, fire
 from interlock.scheduler.timetable import Timetable, stored, timetable
-from interlock.store import audit, conversations, ledger, missions, people, squad
-from interlock.store import schedules as rows
+from interlock.store import squad
+from interlock.store.auditing import audit
+from interlock.store.duties import schedules as rows
+from interlock.store.duties.firings import FIRINGS
+from interlock.store.duties.schedules import SCHEDULES
 from interlock.store.engine import Store
 from interlock.store.errors import StoreUnavailable
-from interlock.store.firings import FIRINGS
-from interlock.store.outbox import OUTBOX
-from interlock.store.schedules import SCHEDULES
+from interlock.store.identities import people
+from interlock.store.messages import conversations
+from interlock.store.messages.outbox import OUTBOX
+from interlock.store.money import ledger
+from interlock.store.work import missions
 from interlock.testing import FakeClock
 from interlock.testing.scripted import ScriptedModel, calls
 from tests.contract.runner.stage import PROJECT, Stage, staged

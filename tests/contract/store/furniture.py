@@ -9,13 +9,19 @@ import sqlalchemy as sa
 from interlock.core.ids import new_id
 from interlock.core.values import Actor, ActorKind
 from interlock.state_machine.table import TaskState
-from interlock.store import approvals, ledger, mailbox, markers, people, squad, tasks
-from interlock.store.ledger import Opening, Spender
-from interlock.store.mailbox import Claim, Post
+from interlock.store import squad
+from interlock.store.identities import people
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Claim, Post
+from interlock.store.money import ledger
+from interlock.store.money.ledger import Opening, Spender
+from interlock.store.runs import markers
 from interlock.store.schema import Mission, Person, table
+from interlock.store.signoff import approvals
 from interlock.store.squad import Descriptor
-from interlock.store.tasks import Move
 from interlock.store.tx import Tx
+from interlock.store.work import tasks
+from interlock.store.work.tasks import Move
 
 T0 = datetime(2026, 1, 1, 12, tzinfo=UTC)
 PROJECT = "demo"

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from interlock.store.ledger import Spender
+from interlock.store.money.ledger import Spender
 
 
 @dataclass

@@ -13,9 +13,9 @@ import psycopg
 import sqlalchemy as sa
 
 from interlock.core.errors import Conflict
-from interlock.store import balances, ledger, limits
 from interlock.store.engine import Store
-from interlock.store.ledger import Opening, OverBudget, Spender
+from interlock.store.money import balances, ledger, limits
+from interlock.store.money.ledger import Opening, OverBudget, Spender
 from interlock.store.schema import Account, LedgerEntry, table
 from interlock.store.tx import Tx
 from tests.contract.store.furniture import PROJECT, T0

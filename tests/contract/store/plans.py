@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlmodel import SQLModel
 
-from interlock.store.statements import Statement, Statements
+from interlock.store.drivers.statements import Statement, Statements
 
 STAY_SMALL = frozenset(
     {

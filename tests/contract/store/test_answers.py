@@ -10,9 +10,13 @@ import pytest
 
 from interlock.core.errors import Conflict, InterlockError, NotFound, Refused
 from interlock.core.values import ActorKind
-from interlock.store import approvals, audit, people, squad
-from interlock.store.approvals import AlreadyAnswered, Answer, Answered, Changed, Edit, mark_of
+from interlock.store import squad
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
+from interlock.store.identities import people
+from interlock.store.signoff import approvals
+from interlock.store.signoff.approvals import Answer, Answered, Edit, mark_of
+from interlock.store.signoff.late_answers import AlreadyAnswered, Changed
 from interlock.store.tx import Tx
 from tests.contract.store.furniture import T0, after, agent, answer, ask, claimed
 

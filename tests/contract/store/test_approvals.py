@@ -7,11 +7,19 @@ from typing import Any
 
 import pytest
 
-from interlock.agents.asking import park_unless_answered
+from interlock.agents.running.asking import park_unless_answered
 from interlock.core.errors import Conflict, NotFound, Refused
-from interlock.store import approvals, audit, ledger, mailbox, missions, people, squad, tasks, traces
-from interlock.store.approvals import AlreadyAnswered, Answered, Edit
+from interlock.store import squad
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
+from interlock.store.identities import people
+from interlock.store.mailboxes import mailbox
+from interlock.store.money import ledger
+from interlock.store.runs import traces
+from interlock.store.signoff import approvals
+from interlock.store.signoff.approvals import Answered, Edit
+from interlock.store.signoff.late_answers import AlreadyAnswered
+from interlock.store.work import missions, tasks
 from tests.contract.store.furniture import (
     T0,
     account,

@@ -23,30 +23,20 @@ import sqlalchemy as sa
 
 from interlock.core.errors import Conflict, InterlockError, UsageError
 from interlock.core.values import SYSTEM
-from interlock.store import (
-    archive,
-    audit,
-    controls,
-    leaders,
-    leases,
-    mailbox,
-    migrate,
-    people,
-    personal,
-    restore,
-    schedules,
-    snapshots,
-    squad,
-    tokens,
-    traces,
-)
-from interlock.store.archive import Archive, BadArchive, Manifest
+from interlock.store import squad
+from interlock.store.auditing import audit
+from interlock.store.duties import leaders, schedules
+from interlock.store.duties.leaders import Candidate, LeadershipLost
 from interlock.store.engine import Store
-from interlock.store.epochs import Beginning, Uncertain
 from interlock.store.errors import LeaseLost, StoreError, StoreTooNew
-from interlock.store.leaders import Candidate, LeadershipLost
+from interlock.store.identities import people, personal, tokens
+from interlock.store.mailboxes import controls, leases, mailbox
+from interlock.store.runs import traces
 from interlock.store.schema import Approval, Lane, Meta, Mission, Outgoing, Person, Run, Schedule, ToolCall, table
 from interlock.store.tx import Tx
+from interlock.store.upkeep import archive, migrate, restore, snapshots
+from interlock.store.upkeep.archive import Archive, BadArchive, Manifest
+from interlock.store.upkeep.epochs import Beginning, Uncertain
 from tests.contract.store import furniture
 from tests.migration.released import FOLDER, archive_of, build
 
@@ -465,7 +455,7 @@ KILLED = """
 import resource, signal, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from interlock.store import archive
+from interlock.store.upkeep import archive
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 archive.back_up(sys.argv[1], Path(sys.argv[2]), "1", datetime.now(UTC))

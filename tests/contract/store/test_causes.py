@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from interlock.core.errors import InterlockError
-from interlock.store import dead_letters, leases, lost_workers, mailbox, posting, traces
 from interlock.store.engine import Store
-from interlock.store.mailbox import Claim
+from interlock.store.mailboxes import dead_letters, leases, lost_workers, mailbox, posting
+from interlock.store.mailboxes.mailbox import Claim
+from interlock.store.runs import traces
 from interlock.store.tx import Tx
 from tests.contract.store.furniture import T0, after, agent, claimed, message
 

@@ -2,12 +2,15 @@
 
 import pytest
 
-from interlock.agents.asking import park_unless_answered
+from interlock.agents.running.asking import park_unless_answered
 from interlock.core.errors import Conflict
 from interlock.oversight import expiry
-from interlock.store import approvals, consulting, mailbox, tasks, traces
 from interlock.store.engine import Store
+from interlock.store.mailboxes import mailbox
+from interlock.store.runs import traces
+from interlock.store.signoff import approvals, consulting
 from interlock.store.tx import Tx
+from interlock.store.work import tasks
 from tests.contract.store.furniture import T0, after, agent, answer, ask, claimed, in_progress
 
 

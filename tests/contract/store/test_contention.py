@@ -9,12 +9,14 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from interlock.agents.asking import park_unless_answered
+from interlock.agents.running.asking import park_unless_answered
 from interlock.core.ids import new_id
-from interlock.store import approvals, leases, mailbox, traces
 from interlock.store.engine import Store
 from interlock.store.errors import LeaseLost, StoreUnavailable
-from interlock.store.mailbox import Claim
+from interlock.store.mailboxes import leases, mailbox
+from interlock.store.mailboxes.mailbox import Claim
+from interlock.store.runs import traces
+from interlock.store.signoff import approvals
 from interlock.store.tx import Tx
 from tests.contract.store.furniture import T0, after, agent, agents, answer, ask, claimed, done, message
 

@@ -4,10 +4,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from interlock.store import estimates, mailbox, squad, tasks
+from interlock.store import squad
 from interlock.store.engine import Store
-from interlock.store.mailbox import RUNS
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import RUNS
+from interlock.store.money import estimates
 from interlock.store.tx import Tx
+from interlock.store.work import tasks
 from tests.contract.store.furniture import PROJECT, T0, after, agent, message
 
 SONNET, OPUS = "anthropic/claude-sonnet-5-5", "anthropic/claude-opus-5-5"

@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from interlock.memory import facts
-from interlock.store import traces
 from interlock.store.engine import Store
+from interlock.store.runs import traces
 from interlock.store.schema import Run, table
 from interlock.store.tx import Tx
 from tests.contract.store.furniture import T0, claimed, done, left_alone

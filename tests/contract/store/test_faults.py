@@ -13,12 +13,12 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from interlock.store import migrate
+from interlock.store.drivers.postgres import Unreachable
 from interlock.store.engine import Store
 from interlock.store.errors import StoreUnavailable
-from interlock.store.postgres import Unreachable
 from interlock.store.schema import Meta
 from interlock.store.tx import Tx
+from interlock.store.upkeep import migrate
 from tests.contract.store.test_engine import keys, put
 
 

@@ -4,9 +4,11 @@ from datetime import timedelta
 from typing import Any
 
 from interlock.core.clock import Clock
-from interlock.store import audit, controls, feed
-from interlock.store.controls import Mode
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
+from interlock.store.mailboxes import controls
+from interlock.store.mailboxes.controls import Mode
+from interlock.store.messages import feed
 from interlock.store.tx import Tx
 from interlock.testing.clock import FakeClock
 

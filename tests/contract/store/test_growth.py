@@ -13,11 +13,14 @@ import sqlalchemy as sa
 
 from interlock import store as package
 from interlock.core.values import OPEN_RUNS
-from interlock.desk import listings, signing
+from interlock.desk.reading import listings
+from interlock.desk.signoff import signing
 from interlock.scheduler.jobs import HOUR_S, standard_jobs
-from interlock.store import leases, ledger_lines, pruning, queues
 from interlock.store.engine import Store
-from interlock.store.ledger_lines import Which
+from interlock.store.mailboxes import leases, queues
+from interlock.store.money import ledger_lines
+from interlock.store.money.ledger_lines import Which
+from interlock.store.upkeep import pruning
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.worker.watchkeeping import Watchkeeper, WorkerCallbacks
 from tests.contract.runner.stage import WORKER, Stage, staged
@@ -61,12 +64,13 @@ ELSEWHERE = {"claiming._TAKE", "subagents._TURN"}
 def all_statements() -> dict[str, sa.Executable]:
     """What the modules of the store hold, by name."""
     found: dict[int, tuple[str, sa.Executable]] = {}
-    for info in pkgutil.iter_modules(package.__path__):
-        if info.ispkg or info.name in RARE:
+    for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        short = info.name.rpartition(".")[2]
+        if info.ispkg or short in RARE or ".migrations." in info.name:
             continue
-        module = importlib.import_module(f"{package.__name__}.{info.name}")
+        module = importlib.import_module(info.name)
         for name, value in vars(module).items():
-            for each, core in statements(value, f"{info.name}.{name}"):
+            for each, core in statements(value, f"{short}.{name}"):
                 found.setdefault(id(core), (each, core))
     return dict(found.values())
 

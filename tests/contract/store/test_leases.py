@@ -4,10 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from interlock.store import approvals, dead_letters, leases, ledger, mailbox, traces
 from interlock.store.engine import Store
 from interlock.store.errors import LeaseLost
-from interlock.store.mailbox import Claim
+from interlock.store.mailboxes import dead_letters, leases, mailbox
+from interlock.store.mailboxes.mailbox import Claim
+from interlock.store.money import ledger
+from interlock.store.runs import traces
+from interlock.store.signoff import approvals
 from interlock.store.tx import Tx
 from tests.contract.store.furniture import T0, account, after, agent, ask, claimed, done, message, spender, unsettled
 

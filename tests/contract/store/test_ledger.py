@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlock.store import ledger, limits
 from interlock.store.engine import Store
-from interlock.store.ledger import OverBudget, Spender
+from interlock.store.money import ledger, limits
+from interlock.store.money.ledger import OverBudget, Spender
 from interlock.store.schema import Account, LedgerEntry, table
 from interlock.store.tx import Tx
 from tests.contract.store.furniture import T0, account, after, spender

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from interlock.store import balances, ledger
 from interlock.store.engine import Store
-from interlock.store.ledger import OverBudget, Spender
-from interlock.store.migrate import upgrade
+from interlock.store.money import balances, ledger
+from interlock.store.money.ledger import OverBudget, Spender
 from interlock.store.tx import SqliteTx, Tx
+from interlock.store.upkeep.migrate import upgrade
 from tests.contract.store.furniture import PROJECT, T0, account, spender
 from tests.contract.store.ledger_walk import Walk
 

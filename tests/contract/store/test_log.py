@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from interlock.store import mailbox, sqlite
+from interlock.store.drivers import sqlite
 from interlock.store.engine import Store
+from interlock.store.mailboxes import mailbox
 from interlock.store.tx import Tx
 from tests.contract.store.furniture import T0, agents, message
 

@@ -2,9 +2,10 @@
 
 from datetime import timedelta
 
-from interlock.store import mailbox, traces
 from interlock.store.engine import Store
-from interlock.store.mailbox import Claim
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Claim
+from interlock.store.runs import traces
 from tests.contract.store.furniture import T0, after, agent, agents, claimed, done, message
 
 

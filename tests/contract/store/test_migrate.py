@@ -15,14 +15,14 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlmodel import SQLModel
 
-from interlock.store import partitions
 from interlock.store.engine import Store
 from interlock.store.errors import StoreError, StoreTooNew, StoreUnavailable
-from interlock.store.migrate import HEAD, KNOWN, MINIMUM_READER, revision, upgrade
+from interlock.store.upkeep import partitions
+from interlock.store.upkeep.migrate import HEAD, KNOWN, MINIMUM_READER, revision, upgrade
 from tests import processes
 from tests.contract.store.furniture import agent
 
-UPGRADE = "import asyncio, sys; from interlock.store.migrate import upgrade; asyncio.run(upgrade(sys.argv[1]))"
+UPGRADE = "import asyncio, sys; from interlock.store.upkeep.migrate import upgrade; asyncio.run(upgrade(sys.argv[1]))"
 
 
 def engine_of(url: str) -> sa.Engine:
@@ -277,7 +277,7 @@ async def test_database_that_does_not_exist_is_one_clear_error(postgres_server: 
 
 
 async def test_migration_waits_for_another_that_takes_its_time(postgres_url: str) -> None:
-    from interlock.store.migrate import LOCK_KEY
+    from interlock.store.upkeep.migrate import LOCK_KEY
 
     with psycopg.connect(postgres_url) as other:
         other.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEY])

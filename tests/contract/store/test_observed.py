@@ -9,9 +9,12 @@ import pytest
 
 from interlock.core.telemetry import Fact, Silent
 from interlock.core.values import SYSTEM
-from interlock.store import lessons, mailbox, squad, traces
+from interlock.store import squad
 from interlock.store.engine import Store
-from interlock.store.mailbox import Claim, Post
+from interlock.store.knowledge import lessons
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Claim, Post
+from interlock.store.runs import traces
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx, observe
 

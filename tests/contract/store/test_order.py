@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from interlock.store import leases, mailbox
+from interlock.store.drivers.postgres import PostgresDriver
+from interlock.store.drivers.sqlite import SqliteDriver
 from interlock.store.engine import Store, driver_for
-from interlock.store.mailbox import Claim
-from interlock.store.postgres import PostgresDriver
-from interlock.store.sqlite import SqliteDriver
+from interlock.store.mailboxes import leases, mailbox
+from interlock.store.mailboxes.mailbox import Claim
 from interlock.store.tx import PostgresTx
 from tests.contract.store.furniture import T0, after, agent, agents, done, message
 

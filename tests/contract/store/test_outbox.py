@@ -11,12 +11,16 @@ import pytest
 from interlock.agents.persona import COORDINATOR, load_personas
 from interlock.graph.launch import Launch, launch
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import approvals, audit, conversations, dispatch, outbox, pruning, tasks
-from interlock.store.conversations import CONVERSATIONS, Origin
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
+from interlock.store.messages import conversations, dispatch, outbox
+from interlock.store.messages.conversations import CONVERSATIONS, Origin
 from interlock.store.schema import Outgoing, table
-from interlock.store.tasks import Move
+from interlock.store.signoff import approvals
 from interlock.store.tx import Tx
+from interlock.store.upkeep import pruning
+from interlock.store.work import tasks
+from interlock.store.work.tasks import Move
 from tests.contract.store.furniture import ADA, PROJECT, T0, Job, after, answer, ask, in_progress, job
 from tests.tool_calls import BOX
 

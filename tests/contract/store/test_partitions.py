@@ -9,9 +9,10 @@ import psycopg
 import pytest
 
 from interlock.core.values import SYSTEM
-from interlock.store import audit, migrate, partitions
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
 from interlock.store.tx import Tx
+from interlock.store.upkeep import migrate, partitions
 from tests.migration.released import build
 
 FAR = datetime(2031, 5, 17, tzinfo=UTC)

@@ -8,10 +8,12 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from interlock.store import claiming, dispatch, inbox, mailbox, reminders
 from interlock.store.engine import Store
-from interlock.store.migrate import upgrade
+from interlock.store.mailboxes import claiming, mailbox
+from interlock.store.messages import dispatch, inbox
 from interlock.store.schema import Alert, table
+from interlock.store.signoff import reminders
+from interlock.store.upkeep.migrate import upgrade
 from tests.contract.store.furniture import T0
 
 ALERTS = table(Alert)

@@ -11,12 +11,13 @@ import sqlalchemy as sa
 from psycopg import sql
 
 from interlock.core.values import SYSTEM
-from interlock.store import archive, migrate, restore, squad
+from interlock.store import squad
 from interlock.store.engine import Store
-from interlock.store.epochs import Beginning
 from interlock.store.errors import StoreUnavailable
 from interlock.store.schema import Project, table
 from interlock.store.tx import Tx
+from interlock.store.upkeep import archive, migrate, restore
+from interlock.store.upkeep.epochs import Beginning
 
 MOMENT = datetime(2026, 3, 9, 12, 30, 15, 250_000, tzinfo=UTC)
 WORDS = "Bäder — “ja” 😀"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from interlock.store import squad
+from interlock.store.drivers.postgres import PostgresDriver
 from interlock.store.engine import Store
 from interlock.store.errors import StoreUnavailable
-from interlock.store.postgres import PostgresDriver
 from interlock.store.squad import PROJECTS
 from tests.chaos.wire import Wire
 from tests.contract.store.furniture import PROJECT, T0

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from interlock.store import sqlite
+from interlock.store.drivers import sqlite
+from interlock.store.drivers.sqlite import SqliteDriver
 from interlock.store.engine import Store
-from interlock.store.sqlite import SqliteDriver
 from interlock.store.tx import Tx
 
 QUICK, SLOW = math.inf, -1.0

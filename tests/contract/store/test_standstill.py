@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from interlock.core.errors import Conflict
 from interlock.settings.model import Times
 from interlock.store import squad
+from interlock.store.drivers.postgres import STANDSTILL_MS, PostgresDriver
 from interlock.store.engine import Store
-from interlock.store.postgres import STANDSTILL_MS, PostgresDriver
 from interlock.store.squad import PROJECTS
 from interlock.store.tx import Tx
 from tests.contract.store.furniture import PROJECT, T0

@@ -7,7 +7,7 @@ import pytest
 
 from interlock.core.text import storable, storable_json
 from interlock.core.values import SYSTEM
-from interlock.store import audit
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
 
 T0 = datetime(2026, 11, 21, 12, tzinfo=UTC)

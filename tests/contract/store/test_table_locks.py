@@ -12,11 +12,11 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.core.values import SYSTEM
-from interlock.store import archive, migrate, partitions, restore, retention
 from interlock.store.engine import Store
-from interlock.store.epochs import Beginning
 from interlock.store.errors import StoreUnavailable
 from interlock.store.tx import Tx
+from interlock.store.upkeep import archive, migrate, partitions, restore, retention
+from interlock.store.upkeep.epochs import Beginning
 
 FAR = datetime(2031, 5, 17, tzinfo=UTC)
 AFTER = datetime(2031, 7, 1, tzinfo=UTC)

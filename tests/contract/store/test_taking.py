@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from interlock.core.errors import Conflict
-from interlock.store import mailbox, traces, watch
+from interlock.store.drivers import watch
+from interlock.store.drivers.sqlite import SqliteDriver
+from interlock.store.drivers.writer import Work
 from interlock.store.engine import Store
-from interlock.store.mailbox import Claim
-from interlock.store.sqlite import SqliteDriver
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Claim
+from interlock.store.runs import traces
 from interlock.store.tx import Tx
-from interlock.store.writer import Work
 from tests.contract.store.furniture import T0, agents, message
 
 

@@ -9,10 +9,11 @@ import pytest
 from interlock.core.errors import Conflict, NotFound
 from interlock.core.values import Actor, ActorKind
 from interlock.state_machine.table import BlockKind, TaskState
-from interlock.store import audit, missions, tasks
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
-from interlock.store.tasks import Move, TransitionRefused
 from interlock.store.tx import Tx
+from interlock.store.work import missions, tasks
+from interlock.store.work.tasks import Move, TransitionRefused
 from tests.contract.store.furniture import ADA, T0, Job, after, ask, ask_for_review, hand_in, in_progress, job
 
 SYSTEM = Actor(ActorKind.SYSTEM, "system:test")
@@ -174,7 +175,7 @@ async def test_task_that_waits_for_an_answer_does_not_go_on_without_it(store: St
 
 
 async def test_events_of_a_mission_make_one_queued_run_of_its_coordinator(store: Store) -> None:
-    from interlock.store import mailbox
+    from interlock.store.mailboxes import mailbox
 
     made = await store.write(in_progress)
     await store.write(tasks.advance, block(made), T0)

@@ -7,10 +7,11 @@ from time import monotonic
 
 import psycopg
 
-from interlock.store import conversations, mailbox, outbox
-from interlock.store.conversations import Origin
+from interlock.store.drivers.postgres import WAKE_CHANNEL
 from interlock.store.engine import Store
-from interlock.store.postgres import WAKE_CHANNEL
+from interlock.store.mailboxes import mailbox
+from interlock.store.messages import conversations, outbox
+from interlock.store.messages.conversations import Origin
 from tests import processes
 from tests.contract.store.furniture import PROJECT, T0, agent, message
 from tests.quickness import TRIES, within
@@ -20,9 +21,9 @@ LONG_S = 20
 POST = """
 import asyncio, sys
 from datetime import UTC, datetime
-from interlock.store import mailbox
+from interlock.store.mailboxes import mailbox
 from interlock.store.engine import Store
-from interlock.store.mailbox import Post
+from interlock.store.mailboxes.mailbox import Post
 
 async def main(url, agent):
     async with Store(url) as store:

@@ -7,11 +7,14 @@ import pytest
 
 from interlock.core.values import Actor, ActorKind, canonical_json, digest
 from interlock.state_machine.table import TaskState
-from interlock.store import audit, blobs, evidence, squad, tasks, traces
+from interlock.store import blobs, squad
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
-from interlock.store.mailbox import Post, post
+from interlock.store.mailboxes.mailbox import Post, post
+from interlock.store.runs import traces
 from interlock.store.squad import Descriptor
 from interlock.store.tx import Tx
+from interlock.store.work import evidence, tasks
 from interlock.tools.contract import ToolContext
 from interlock.tools.errors import ToolError
 from interlock.tools.workspace import Workspaces

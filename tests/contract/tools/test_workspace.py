@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from interlock.core.values import Actor, ActorKind, digest
-from interlock.store import audit, blobs, squad
+from interlock.store import blobs, squad
+from interlock.store.auditing import audit
 from interlock.store.engine import Store
 from interlock.tools.errors import ToolError
 from interlock.tools.workspace import Limits, Workspace, Workspaces

@@ -14,7 +14,7 @@ import httpx2
 from interlock.app.box import Interlock
 from interlock.app.local import local_person
 from interlock.core.clock import SystemClock
-from interlock.desk import tokens
+from interlock.desk.identities import tokens
 from interlock.testing.runtime import open_runtime
 from interlock.testing.scripted import ScriptedModel
 from interlock.web.api import Gate, Live, Premises, api

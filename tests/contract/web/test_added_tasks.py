@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from interlock.desk.progress import Standing, progress
+from interlock.desk.reading.progress import Standing, progress
 from tests.contract.web.house import House, house
 
 SHOP: dict[str, Any] = {"shop": {}}

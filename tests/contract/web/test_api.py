@@ -13,13 +13,15 @@ import pytest
 from interlock.app.serving import served
 from interlock.core.errors import Refused
 from interlock.core.ids import new_id
-from interlock.desk import conversation, people, personal, tokens
-from interlock.desk import gate as gates
-from interlock.store import approvals, audit
-from interlock.store import tokens as stored
+from interlock.desk.agents import conversation
+from interlock.desk.identities import gate as gates
+from interlock.desk.identities import people, personal, tokens
+from interlock.store.auditing import audit
 from interlock.store.errors import StoreUnavailable
-from interlock.store.tasks import TransitionRefused
+from interlock.store.identities import tokens as stored
+from interlock.store.signoff import approvals
 from interlock.store.tx import Tx
+from interlock.store.work.tasks import TransitionRefused
 from interlock.web.http import MOST_BYTES
 from interlock.web.problems import status_of
 from tests.contract.web.house import House, Stream, house

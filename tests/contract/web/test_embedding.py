@@ -18,8 +18,9 @@ from starlette.middleware.base import BaseHTTPMiddleware
 from interlock.app.box import Interlock
 from interlock.app.local import local_person
 from interlock.core.events import Event
-from interlock.desk import guests, listings, people
-from interlock.desk.conversation import Reply
+from interlock.desk.agents.conversation import Reply
+from interlock.desk.identities import guests, people
+from interlock.desk.reading import listings
 from interlock.integrations.fastapi import chat_router
 from interlock.llm.messages import Delta, ModelRequest
 from interlock.testing.scripted import Stream as Said
@@ -108,7 +109,7 @@ async def test_each_user_has_a_conversation_of_their_own(tmp_path: Path, migrate
 
 
 async def _people(box: Interlock) -> list[dict[str, Any]]:
-    from interlock.desk.people import people
+    from interlock.desk.identities.people import people
 
     return await people(box.runtime)
 

@@ -7,7 +7,7 @@ from time import monotonic
 import psycopg
 
 from interlock.core.events import ASSISTANT, Event
-from interlock.desk.readers import Interest
+from interlock.desk.events.readers import Interest
 from tests.contract.web.house import house
 from tests.contract.web.test_streams import tell
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from interlock.store import audit
+from interlock.store.auditing import audit
 from interlock.store.tx import Tx
 from tests.contract.web.house import House, house
 

@@ -9,15 +9,18 @@ from uuid import uuid4
 
 from interlock.core.events import Event
 from interlock.core.values import SYSTEM
-from interlock.desk import asking, conversation, people, signing, tokens
-from interlock.desk.commands import carry_out
+from interlock.desk.agents import conversation
+from interlock.desk.chats.commands import carry_out
+from interlock.desk.chats.requests import Place, Request
 from interlock.desk.context import Person
-from interlock.desk.requests import Place, Request
+from interlock.desk.identities import people, tokens
+from interlock.desk.signoff import asking, signing
 from interlock.llm.messages import ModelError, ModelFault
 from interlock.oversight import reminders
-from interlock.store import approvals as store
-from interlock.store import audit, traces
+from interlock.store.auditing import audit
+from interlock.store.runs import traces
 from interlock.store.schema import Approval, Run
+from interlock.store.signoff import approvals as store
 from interlock.testing.scripted import calls
 from tests.contract.desk.front import text_of, until
 from tests.contract.web.house import House, house

@@ -8,11 +8,16 @@ from typing import Any
 import psycopg
 
 from interlock.core.events import ASSISTANT, Event
-from interlock.desk import emergency, listings, rooms, sse, tokens
-from interlock.desk import people as desk_people
-from interlock.desk.readers import MOST_WAITING, Interest
+from interlock.desk.events import sse
+from interlock.desk.events.readers import MOST_WAITING, Interest
+from interlock.desk.identities import people as desk_people
+from interlock.desk.identities import tokens
+from interlock.desk.operations import emergency
+from interlock.desk.reading import listings
+from interlock.desk.workspace_chat import rooms
 from interlock.llm.messages import Delta, ModelError, ModelFault, ModelRequest
-from interlock.store import feed, people
+from interlock.store.identities import people
+from interlock.store.messages import feed
 from interlock.store.tx import Tx
 from interlock.testing.scripted import Stream as Said
 from tests.contract.web.house import House, Stream, house

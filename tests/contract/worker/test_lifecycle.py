@@ -8,10 +8,13 @@ import pytest
 
 from interlock.app import fleet
 from interlock.core.telemetry import Silent
-from interlock.desk import controls, emergency, queues, replies
+from interlock.desk.chats import replies
+from interlock.desk.operations import emergency, queues
+from interlock.desk.work import controls
 from interlock.oversight.capacity import Capacity
-from interlock.store import audit, leases, mailbox, processes
-from interlock.store.mailbox import Claim
+from interlock.store.auditing import audit
+from interlock.store.mailboxes import leases, mailbox, processes
+from interlock.store.mailboxes.mailbox import Claim
 from interlock.testing.scripted import ScriptedModel, Stream, calls
 from interlock.tools.registry import ToolContext, tool
 from interlock.worker.loop import TRIES

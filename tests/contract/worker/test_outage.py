@@ -12,8 +12,8 @@ import pytest
 import typer
 
 from interlock.cli.serving import opened
+from interlock.store.drivers.postgres import Unreachable
 from interlock.store.engine import Store
-from interlock.store.postgres import Unreachable
 from interlock.testing.scripted import ScriptedModel, calls
 from interlock.tools.registry import Tool
 from interlock.worker.loop import Worker

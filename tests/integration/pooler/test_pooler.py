@@ -12,12 +12,12 @@ from psycopg import sql
 
 from interlock.app import fleet, maintenance
 from interlock.app.box import Interlock
-from interlock.desk import emergency
-from interlock.desk.progress import Standing
+from interlock.desk.operations import emergency
+from interlock.desk.reading.progress import Standing
 from interlock.settings import load_settings
-from interlock.store import migrate
+from interlock.store.drivers.postgres import Unreachable
 from interlock.store.engine import Store
-from interlock.store.postgres import Unreachable
+from interlock.store.upkeep import migrate
 from interlock.testing.scripted import ScriptedModel, Stream
 from interlock.worker.loop import Worker
 from tests.contract.runner.stage import staged, until

@@ -17,11 +17,13 @@ import sqlalchemy as sa
 
 from interlock.agents.persona import load_personas
 from interlock.app.local import open_desk
-from interlock.desk import emergency
 from interlock.desk.context import DeskContext, Person
+from interlock.desk.operations import emergency
 from interlock.settings import load_settings
-from interlock.store import mailbox, squad, traces
-from interlock.store.mailbox import Post
+from interlock.store import squad
+from interlock.store.mailboxes import mailbox
+from interlock.store.mailboxes.mailbox import Post
+from interlock.store.runs import traces
 from interlock.store.schema import Run, table
 from interlock.store.tx import Tx
 from interlock.testing.messages_api import MessagesApi

@@ -9,8 +9,8 @@ from pydantic import SecretStr
 
 from interlock.integrations.sentry.telemetry import Sentry
 from interlock.settings.services import SentrySettings
-from interlock.store import migrate
 from interlock.store.engine import Store
+from interlock.store.upkeep import migrate
 from interlock.testing.scripted import ScriptedModel
 from interlock.tools.decorated import tool
 from tests.contract.runner.stage import Stage, staged

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt
 from interlock.core.values import SYSTEM
 from interlock.llm.messages import ModelError, ModelFault
-from interlock.store import lessons, mailbox, traces
+from interlock.store.knowledge import lessons
+from interlock.store.mailboxes import mailbox
+from interlock.store.runs import traces
 from interlock.testing.scripted import ScriptedModel, calls
 from tests.integration.sentry.receiver import Receiver, receiving, values
 from tests.integration.sentry.scene import played, sentry_for
@@ -133,7 +135,7 @@ async def test_failed_run_is_an_error_and_what_nobody_expected_an_event(tmp_path
     (event,) = receiver.items("event")
     (exception,) = event["exception"]["values"]
     assert exception["type"] == "ZeroDivisionError"
-    assert any(frame["module"] == "interlock.agents.runner" for frame in exception["stacktrace"]["frames"])
+    assert any(frame["module"] == "interlock.agents.running.runner" for frame in exception["stacktrace"]["frames"])
     assert event["tags"]["interlock.run_id"] == run
     span = receiver.spans.of("gen_ai.invoke_agent")[0]
     assert span["status"] == "error"

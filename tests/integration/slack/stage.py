@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from interlock import Interlock
-from interlock.desk import listings, people, signing
-from interlock.desk.reception import Reception
-from interlock.desk.views import View
+from interlock.desk.chats.reception import Reception
+from interlock.desk.identities import people
+from interlock.desk.reading import listings
+from interlock.desk.reading.views import View
+from interlock.desk.signoff import signing
 from interlock.integrations.contract import Answer
 from interlock.integrations.slack.socket import Pace
 from interlock.integrations.slack.surface import KEEP_S, Slack
 from interlock.settings.services import SlackSettings
-from interlock.store import inbox
+from interlock.store.messages import inbox
 from interlock.testing import slack_payloads as payloads
 from interlock.testing.slack_api import SlackApi
 from interlock.testing.slack_workspace import Json, Posted

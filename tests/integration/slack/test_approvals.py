@@ -4,8 +4,8 @@ import asyncio
 import json
 from typing import Any
 
-from interlock.desk import listings
-from interlock.desk.details import task, trace
+from interlock.desk.reading import listings
+from interlock.desk.reading.details import task, trace
 from interlock.testing import slack_payloads as payloads
 from interlock.testing.slack_api import Fault
 from tests.integration.slack.stage import GOAL, Stage, eventually

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from interlock.desk import listings
-from interlock.desk.outgoing import outgoing
-from interlock.desk.views import View
-from interlock.store import conversations
+from interlock.desk.chats.outgoing import outgoing
+from interlock.desk.reading import listings
+from interlock.desk.reading.views import View
+from interlock.store.messages import conversations
 from interlock.testing.slack_api import Fault, SlackApi
 from tests.integration.slack.stage import GOAL, Stage, at_work, eventually, found
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from interlock.store.mailbox import RUNS
+from interlock.store.mailboxes.mailbox import RUNS
 from interlock.store.tx import Tx
 from interlock.testing import slack_payloads as payloads
 from tests.integration.slack.stage import Stage

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from interlock.core.errors import InterlockError
-from interlock.desk import listings, people
-from interlock.desk.reception import Reception
-from interlock.desk.requests import Request
+from interlock.desk.chats.reception import Reception
+from interlock.desk.chats.requests import Request
+from interlock.desk.identities import people
+from interlock.desk.reading import listings
 from interlock.integrations.slack.surface import KEEP_S
-from interlock.store import inbox
+from interlock.store.messages import inbox
 from interlock.testing import slack_payloads as payloads
 from interlock.testing.slack_api import SlackApi
 from tests.integration.slack.stage import Stage, at_work, found

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from interlock.desk.cards import Action, Card, Passage
+from interlock.desk.chats.cards import Action, Card, Passage
 from interlock.integrations.contract import DeliveryUnknown, Later, Message, Undeliverable
 from interlock.integrations.slack.api import REFUSED_S, Api, vendor_log
 from interlock.integrations.slack.sender import SlackSender

@@ -12,7 +12,7 @@ import pytest
 from interlock.core.errors import ConfigError
 from interlock.integrations.slack.surface import Slack
 from interlock.settings.services import SlackSettings
-from interlock.store import inbox
+from interlock.store.messages import inbox
 from interlock.testing import slack_payloads as payloads
 from interlock.testing.slack_api import SlackApi
 from interlock.testing.slack_payloads import Signed, signature

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from interlock.desk import signing
-from interlock.desk.views import View
+from interlock.desk.reading.views import View
+from interlock.desk.signoff import signing
 from interlock.testing import slack_payloads as payloads
 from interlock.testing.slack_api import Fault, SlackApi
 from interlock.testing.slack_workspace import Posted

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from interlock.desk import signing
+from interlock.desk.signoff import signing
 from interlock.integrations.slack.app import Installation
-from interlock.store import controls
-from interlock.store.controls import Mode
+from interlock.store.mailboxes import controls
+from interlock.store.mailboxes.controls import Mode
 from interlock.testing import slack_payloads as payloads
 from tests.integration.slack.stage import Stage
 

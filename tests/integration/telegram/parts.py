@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from interlock.core.errors import InterlockError
-from interlock.desk.cards import Card
-from interlock.desk.requests import Request
+from interlock.desk.chats.cards import Card
+from interlock.desk.chats.requests import Request
 from interlock.integrations.contract import Message
 from interlock.integrations.telegram.polling import Pace
 from interlock.integrations.telegram.surface import Telegram

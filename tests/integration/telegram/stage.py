@@ -10,9 +10,11 @@ from typing import Any, TypeVar
 
 from interlock import Interlock
 from interlock.app.serving import Served, served
-from interlock.desk import listings, people, signing
-from interlock.desk.views import View
-from interlock.store import inbox
+from interlock.desk.identities import people
+from interlock.desk.reading import listings
+from interlock.desk.reading.views import View
+from interlock.desk.signoff import signing
+from interlock.store.messages import inbox
 from interlock.testing.telegram_api import TelegramApi
 from interlock.testing.telegram_state import Sent
 

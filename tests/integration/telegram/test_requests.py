@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from interlock.desk.requests import Place
+from interlock.desk.chats.requests import Place
 from interlock.testing.telegram_api import BOT_ID, TelegramApi
 from interlock.testing.telegram_state import Fault, Sent
 from tests.integration.telegram.parts import Recording, at_work

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interlock.desk.cards import Action, Card, Fact, Passage
+from interlock.desk.chats.cards import Action, Card, Fact, Passage
 from interlock.integrations.contract import DeliveryUnknown, Later, Undeliverable
 from interlock.integrations.telegram.sender import TelegramSender
 from interlock.testing.telegram_api import TelegramApi, Trouble

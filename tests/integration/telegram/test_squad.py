@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from interlock.desk import listings, signing
-from interlock.desk.details import task
-from interlock.desk.outgoing import outgoing
+from interlock.desk.chats.outgoing import outgoing
+from interlock.desk.reading import listings
+from interlock.desk.reading.details import task
+from interlock.desk.signoff import signing
 from interlock.testing.telegram_api import TelegramApi, Trouble
 from interlock.testing.telegram_state import Fault
 from tests.integration.telegram.parts import SECRET

@@ -7,7 +7,7 @@ from typing import Any
 
 from interlock.core.clock import SystemClock
 from interlock.integrations.email import Mail
-from interlock.store import outbox
+from interlock.store.messages import outbox
 from interlock.testing.clock import FakeClock
 from interlock.tools.builtin.email import send_email
 from interlock.tools.contract import Outcome, ToolContext

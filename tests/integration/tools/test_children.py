@@ -12,7 +12,7 @@ from time import monotonic
 
 import pytest
 
-from interlock.store import processes
+from interlock.store.mailboxes import processes
 from interlock.tools import children, orphans
 from interlock.tools.children import Ended, Order
 from interlock.tools.errors import OutcomeUnknown, ToolError

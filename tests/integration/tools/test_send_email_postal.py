@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from interlock.store import controls, migrate, squad
-from interlock.store.controls import Mode
+from interlock.store import squad
 from interlock.store.engine import Store
+from interlock.store.mailboxes import controls
+from interlock.store.mailboxes.controls import Mode
+from interlock.store.upkeep import migrate
 from interlock.tools.contract import ToolContext
 from interlock.tools.errors import OutcomeUnknown, PersonMustSay, ToolError
 from interlock.tools.workspace import Workspaces

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
-from interlock.store import migrate, squad
+from interlock.store import squad
 from interlock.store.engine import Store
+from interlock.store.upkeep import migrate
 from interlock.tools.contract import ToolContext
 from interlock.tools.errors import OutcomeUnknown, ToolError
 from tests.integration.tools.mailing import called, carried, delivered, letter, put_off, send

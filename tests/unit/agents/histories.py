@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from interlock.agents.conversation import lines_of
+from interlock.agents.history.conversation import lines_of
 from interlock.llm.messages import Block, Image, Message, Opaque, Text, Thinking, ToolResult, ToolUse, block_to_json
 
 words: st.SearchStrategy[Block] = st.sampled_from([Text("a"), Text("so be it"), Text("ünd\n"), Text("<b>")])

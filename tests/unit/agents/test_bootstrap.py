@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from interlock.agents.bootstrap import FILES, LONGEST, Bootstrap, BootstrapFolder
 from interlock.agents.persona import load_personas
+from interlock.agents.prompts.bootstrap import FILES, LONGEST, Bootstrap, BootstrapFolder
 from interlock.app.parts import load_parts
 from interlock.core.errors import ConfigError
 from interlock.settings import load_settings

@@ -6,7 +6,7 @@ import pytest
 
 from interlock.agents.persona import Persona, load_personas
 from interlock.agents.persona_schema import BUDGETS_USD
-from interlock.agents.task_messages import TASK_TYPES
+from interlock.agents.prompts.task_messages import TASK_TYPES
 from interlock.agents.tool_names import COMMON_TOOLS
 
 LOADED = load_personas(True, [], known_tools=frozenset())

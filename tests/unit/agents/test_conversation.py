@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from hypothesis import given
 
-from interlock.agents.conversation import messages_of, system_line, system_of
+from interlock.agents.history.conversation import messages_of, system_line, system_of
 from interlock.llm.messages import Image, Message, SystemPart, Text
 from tests.unit.agents.histories import conversations, merged, rows_of
 

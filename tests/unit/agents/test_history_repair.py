@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlock.agents.conversation import messages_of
-from interlock.agents.history_repair import joined, mended
+from interlock.agents.history.conversation import messages_of
+from interlock.agents.history.history_repair import joined, mended
 from interlock.llm.messages import Message, Text, Thinking, ToolResult, ToolUse
 from tests.unit.agents.histories import any_rows, conversations, is_valid, merged, rows_of
 

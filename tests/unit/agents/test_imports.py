@@ -14,7 +14,7 @@ from interlock.agents.imports.foreign import Foreign
 from interlock.agents.persona import load_personas
 from interlock.agents.persona_schema import BUDGETS_USD
 from interlock.core.errors import ConfigError, UsageError
-from interlock.desk.importing import Imported, read_personas, write
+from interlock.desk.agents.importing import Imported, read_personas, write
 from interlock.tools.builtin import builtin_tools
 
 TOOLS = frozenset(tool.name for tool in builtin_tools())

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from interlock.agents.persona import load_personas
-from interlock.agents.prompt import LAYERS, Layer, LessonNote, PromptData, build_prompt
+from interlock.agents.prompts.prompt import LAYERS, Layer, LessonNote, PromptData, build_prompt
 from interlock.llm.messages import ToolSpec
 
 CODER = load_personas(True, [], known_tools=frozenset()).personas["coder"]

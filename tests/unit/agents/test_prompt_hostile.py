@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.agents.bootstrap import FILES
-from interlock.agents.prompt import LAYERS, LessonNote, PromptData, build_prompt
-from interlock.agents.prompt_input import BlockNote, FileNote, MemoryNote, Place, SaidNote, TaskNote
-from interlock.agents.prompt_sources import Cleaner
-from interlock.agents.quoting import quoted
+from interlock.agents.prompts.bootstrap import FILES
+from interlock.agents.prompts.prompt import LAYERS, LessonNote, PromptData, build_prompt
+from interlock.agents.prompts.prompt_input import BlockNote, FileNote, MemoryNote, Place, SaidNote, TaskNote
+from interlock.agents.prompts.prompt_sources import Cleaner
+from interlock.agents.prompts.quoting import quoted
 from interlock.tools.secrets import Vault
 from tests.unit.agents.test_prompt import CODER
 from tests.unit.agents.test_prompt_layers import ALL

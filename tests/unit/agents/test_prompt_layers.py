@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from interlock.agents.bootstrap import FILES
-from interlock.agents.prompt import LAYERS, Layer, LessonNote, build_prompt, mode_of
-from interlock.agents.prompt_input import BlockNote, FileNote, MemoryNote, Place, PromptData, SaidNote, TaskNote
+from interlock.agents.prompts.bootstrap import FILES
+from interlock.agents.prompts.prompt import LAYERS, Layer, LessonNote, build_prompt, mode_of
+from interlock.agents.prompts.prompt_input import BlockNote, FileNote, MemoryNote, Place, PromptData, SaidNote, TaskNote
 from interlock.llm.messages import ToolSpec
 from tests.unit.agents.test_prompt import CODER, DATA
 

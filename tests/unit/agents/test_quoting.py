@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.agents.quoting import json_block, one_line, quoted
+from interlock.agents.prompts.quoting import json_block, one_line, quoted
 
 HOSTILE = st.text(alphabet=st.sampled_from(list("#\\ \t\n\r\x0b\x0c\x85\u2028\u2029\u200b\ufeff\u00a0a`")), max_size=60)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.agents.persona import load_personas
-from interlock.agents.routing import (
+from interlock.agents.special.routing import (
     NOBODY,
     WORKFLOW,
     Candidate,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlock.agents import session_file
+from interlock.agents.history import session_file
 from interlock.core.errors import ConfigError
 
 HEADER: dict[str, Any] = {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from interlock.agents.system_words import harmless, safe, system_words
+from interlock.agents.prompts.system_words import harmless, safe, system_words
 from interlock.llm.messages import Image, Message, Text, ToolResult
 
 FORGED = (

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.agents.persona import load_personas
-from interlock.agents.task_messages import (
+from interlock.agents.prompts.task_messages import (
     Material,
     TaskBrief,
     compile_message,

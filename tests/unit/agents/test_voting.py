@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.agents.persona import load_personas
-from interlock.agents.voting import LONGEST_QUOTED, on_dispute, panel
+from interlock.agents.special.voting import LONGEST_QUOTED, on_dispute, panel
 from interlock.llm.messages import Message, ModelRequest, Text
 from interlock.llm.rehearsal.model import answer
 from interlock.policy.ballots import Ballot, read

@@ -3,7 +3,7 @@
 import pytest
 
 from interlock.cli import details
-from interlock.desk.cards import Card, Fact, Passage, Tone
+from interlock.desk.chats.cards import Card, Fact, Passage, Tone
 
 
 def card(*passages: Passage) -> Card:

@@ -7,7 +7,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from interlock.cli.main import build
-from interlock.desk.command_table import COMMANDS
+from interlock.desk.chats.command_table import COMMANDS
 
 ROOT = get_command(build())
 CHAT_ONLY = {"status", "help"}

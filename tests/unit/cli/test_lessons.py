@@ -8,7 +8,7 @@ import pytest
 from interlock import Interlock
 from interlock.cli.main import run
 from interlock.core.values import SYSTEM
-from interlock.store import lessons
+from interlock.store.knowledge import lessons
 from interlock.store.tx import Tx
 
 

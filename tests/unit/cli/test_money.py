@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from interlock import Interlock
 from interlock.cli.main import run
-from interlock.store.ledger import ACCOUNTS
+from interlock.store.money.ledger import ACCOUNTS
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from interlock.agents.bootstrap import BootstrapFolder
-from interlock.agents.conversation import system_line
-from interlock.agents.prompt import build_prompt
+from interlock.agents.history.conversation import system_line
+from interlock.agents.prompts.bootstrap import BootstrapFolder
+from interlock.agents.prompts.prompt import build_prompt
 from interlock.cli.details import show_task, show_trace
 from interlock.cli.starter import INSTRUCTIONS, write_starter
-from interlock.desk.prompts import prompt_view
+from interlock.desk.reading.prompts import prompt_view
 from interlock.llm.tokens import text_tokens
 from tests.unit.agents.test_prompt_layers import ALL
 

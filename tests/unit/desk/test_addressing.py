@@ -3,7 +3,7 @@
 import pytest
 
 from interlock.agents.persona import load_personas
-from interlock.desk.addressing import addressed
+from interlock.desk.chats.addressing import addressed
 
 PERSONAS = load_personas(True, (), known_tools=frozenset()).personas
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from interlock.desk import proposal
-from interlock.desk.call_summaries import LONGEST, deed
-from interlock.desk.proposal import Before
+from interlock.desk.signoff import proposal
+from interlock.desk.signoff.call_summaries import LONGEST, deed
+from interlock.desk.signoff.proposal import Before
 
 KEY = "sk-proj-abcdefgh12345678abcdefgh"
 

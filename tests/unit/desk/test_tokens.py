@@ -3,7 +3,7 @@
 import pytest
 
 from interlock.core.errors import UsageError
-from interlock.desk.tokens import PREFIX, span_s
+from interlock.desk.identities.tokens import PREFIX, span_s
 from interlock.policy.secrets import scrub
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.agents.persona import load_personas
-from interlock.agents.task_messages import Material, TaskBrief, plan_message, task_message
+from interlock.agents.prompts.task_messages import Material, TaskBrief, plan_message, task_message
 from interlock.core.values import canonical_json
 from interlock.graph.plan import Plan, PlanLimits, parse_plan
 from interlock.llm.messages import Message, ModelRequest

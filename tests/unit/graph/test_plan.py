@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.agents.persona import load_personas
-from interlock.agents.task_messages import plan_message
+from interlock.agents.prompts.task_messages import plan_message
 from interlock.graph.fallback import fallback_plan
 from interlock.graph.plan import Plan, PlanLimits, PlanTask, parse_plan
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from interlock.agents.persona import load_personas
 from interlock.core.errors import ConfigError, UsageError
-from interlock.desk.workflows import instantiate, named_in
+from interlock.desk.work.workflows import instantiate, named_in
 from interlock.graph.plan import PlanLimits
 from interlock.graph.workflow import Workflow
 from interlock.graph.workflow_file import WorkflowSet, load_workflow, load_workflows, shipped_folder

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from telegram import Bot, User
 
-from interlock.desk.cards import Action, Card
-from interlock.desk.requests import Place
+from interlock.desk.chats.cards import Action, Card
+from interlock.desk.chats.requests import Place
 from interlock.integrations.slack import blocks, intake, modals
 from interlock.integrations.telegram.layout import pages
 from interlock.integrations.telegram.reading import parse

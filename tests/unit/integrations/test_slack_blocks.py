@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.desk.cards import Action, Card, Fact, Passage, Tone
-from interlock.desk.command_table import COMMANDS
-from interlock.desk.requests import Place
+from interlock.desk.chats.cards import Action, Card, Fact, Passage, Tone
+from interlock.desk.chats.command_table import COMMANDS
+from interlock.desk.chats.requests import Place
 from interlock.integrations.slack import modals
 from interlock.integrations.slack.blocks import Sheet, sheets
 from interlock.integrations.slack.manifest import manifest

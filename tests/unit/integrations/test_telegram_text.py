@@ -6,7 +6,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.desk.cards import Action, Card, Fact, Passage, Tone
+from interlock.desk.chats.cards import Action, Card, Fact, Passage, Tone
 from interlock.integrations.telegram.layout import Page, pages, shortened
 from interlock.integrations.telegram.text import (
     MOST_MARKS,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from interlock.agents.task_messages import Material, TaskBrief, compile_message, task_message
+from interlock.agents.prompts.task_messages import Material, TaskBrief, compile_message, task_message
 from interlock.llm.messages import (
     Delta,
     Message,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.agents.persona import Persona, load_personas
-from interlock.agents.task_messages import learn_message, plan_message
+from interlock.agents.prompts.task_messages import learn_message, plan_message
 from interlock.graph.plan import Plan, PlanLimits, PlanTask, parse_plan
 from interlock.llm.messages import ModelRequest
 from interlock.llm.rehearsal.model import answer

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from interlock.oversight.audit_findings import these
 from interlock.oversight.heads import Head
 from interlock.oversight.verification import verify
-from interlock.store import chain
-from interlock.store.chain import BATCH, PRUNE, REDACT, Entry, Key, Keyring, Link
+from interlock.store.auditing import chain
+from interlock.store.auditing.chain import BATCH, PRUNE, REDACT, Entry, Key, Keyring, Link
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = Key.of(b"a key that nobody knows")

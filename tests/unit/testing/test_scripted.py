@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import runner
-from interlock.agents.interruption import Interrupt
-from interlock.desk import conversation
+from interlock.agents.running import runner
+from interlock.agents.running.interruption import Interrupt
+from interlock.desk.agents import conversation
 from interlock.desk.context import Person
 from interlock.llm.messages import (
     Delta,
@@ -22,7 +22,9 @@ from interlock.llm.messages import (
     Text,
     Usage,
 )
-from interlock.store import mailbox, squad, traces
+from interlock.store import squad
+from interlock.store.mailboxes import mailbox
+from interlock.store.runs import traces
 from interlock.testing import ScriptedModel
 from interlock.testing.runtime import open_runtime
 from interlock.testing.scripted import Stream, calls, reply_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from interlock.agents.bootstrap import FILES
+from interlock.agents.prompts.bootstrap import FILES
 from interlock.policy.calls import Call, Caller, Decision
 from interlock.policy.decide import decide
 from interlock.policy.risk import Effect, Risk, Trust

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from interlock.agents.imports.foreign import Foreign, Named
-from interlock.agents.quoting import one_line
+from interlock.agents.prompts.quoting import one_line
 from interlock.core import strict_yaml
 from interlock.core.errors import ConfigError
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from interlock.agents.imports.foreign import Foreign, Named
-from interlock.agents.quoting import one_line
+from interlock.agents.prompts.quoting import one_line
 from interlock.core import strict_yaml
 from interlock.core.errors import ConfigError
 from interlock.core.strict_yaml import Document

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 from interlock.agents.imports.foreign import MINIMAL, Foreign
 from interlock.agents.persona import Persona
 from interlock.agents.persona_schema import HIDDEN, LONGEST_TEXT, SCHEMA_VERSION, faults_of
-from interlock.agents.quoting import one_line
-from interlock.agents.system_words import harmless
+from interlock.agents.prompts.quoting import one_line
+from interlock.agents.prompts.system_words import harmless
 from interlock.core import strict_yaml
 from interlock.llm.messages import ModelRef
 from interlock.llm.models import KNOWN

@@ -6,7 +6,7 @@ INVARIANT: nothing here runs, fills in or resolves anything that such a file say
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from interlock.agents.quoting import one_line
+from interlock.agents.prompts.quoting import one_line
 
 MINIMAL = ("file_read", "file_list")
 """What one gets who had everything, or whose file does not say."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from interlock.core.text import visible
-from interlock.desk.cards import Action, Card, Fact, Passage, Tone
+from interlock.desk.chats.cards import Action, Card, Fact, Passage, Tone
 from interlock.integrations.slack.text import escape, pieces, shortened, size
 
 Block = Mapping[str, Any]

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from interlock.core.errors import InterlockError
-from interlock.desk import signing
-from interlock.desk.reception import Reception
-from interlock.desk.requests import Place
+from interlock.desk.chats.reception import Reception
+from interlock.desk.chats.requests import Place
+from interlock.desk.signoff import signing
 from interlock.integrations.slack import intake, modals
 from interlock.integrations.slack.api import Api, Failure, response_of
 from interlock.integrations.slack.blocks import EDIT

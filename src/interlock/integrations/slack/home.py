@@ -11,13 +11,15 @@ from typing import Any
 
 from interlock.core.errors import InterlockError
 from interlock.core.events import Event
-from interlock.desk import listings, replies, signing
-from interlock.desk.asking import approval_card
-from interlock.desk.cards import Card
+from interlock.desk.chats import replies
+from interlock.desk.chats.cards import Card
+from interlock.desk.chats.reception import Reception
 from interlock.desk.context import Person
-from interlock.desk.following import Follower
-from interlock.desk.reception import Reception
-from interlock.desk.visibility import reads_all
+from interlock.desk.events.following import Follower
+from interlock.desk.identities.visibility import reads_all
+from interlock.desk.reading import listings
+from interlock.desk.signoff import signing
+from interlock.desk.signoff.asking import approval_card
 from interlock.integrations.slack.api import Api, response_of
 from interlock.integrations.slack.blocks import Block, sheets
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from interlock.desk.requests import Place, Request
+from interlock.desk.chats.requests import Place, Request
 from interlock.integrations.slack.text import plain
 
 Payload = Mapping[str, Any]

@@ -5,7 +5,7 @@ Source: https://docs.slack.dev/reference/app-manifest.
 
 from typing import Any
 
-from interlock.desk.command_table import COMMANDS, spelled
+from interlock.desk.chats.command_table import COMMANDS, spelled
 
 SCOPES = {
     "app_mentions:read": "hears who speaks to it by name",

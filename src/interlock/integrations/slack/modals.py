@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from interlock.desk.requests import Place
+from interlock.desk.chats.requests import Place
 from interlock.integrations.slack.intake import Payload
 from interlock.integrations.slack.text import escape, size
 

@@ -4,7 +4,7 @@ from collections import OrderedDict, deque
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
-from interlock.desk.cards import Card
+from interlock.desk.chats.cards import Card
 from interlock.integrations.contract import DeliveryUnknown, Later, Message, Undeliverable
 from interlock.integrations.slack.api import Api, Failure, response_of, retry_after
 from interlock.integrations.slack.blocks import Sheet, sheets

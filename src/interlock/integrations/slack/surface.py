@@ -13,8 +13,8 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.signature import SignatureVerifier
 
 from interlock.core.errors import ConfigError, InterlockError
-from interlock.desk.reception import Reception
-from interlock.desk.requests import Request
+from interlock.desk.chats.reception import Reception
+from interlock.desk.chats.requests import Request
 from interlock.integrations.contract import Answer, DeliveryUnknown, Later
 from interlock.integrations.slack import forms, intake, modals
 from interlock.integrations.slack.api import Api, Failure, response_of

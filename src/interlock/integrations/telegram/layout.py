@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from interlock.core.text import visible
-from interlock.desk.cards import Action, Card, Passage, Tone
+from interlock.desk.chats.cards import Action, Card, Passage, Tone
 from interlock.integrations.telegram.text import MOST_UNITS, Mark, Piece, markup, plain, split, unaddressed, units
 
 MOST_DATA_BYTES = 64

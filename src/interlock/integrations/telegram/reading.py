@@ -11,8 +11,8 @@ from typing import Any
 from telegram import Bot, CallbackQuery, Message, Update, User
 
 from interlock.core.text import storable
-from interlock.desk.command_table import named
-from interlock.desk.requests import Place, Request
+from interlock.desk.chats.command_table import named
+from interlock.desk.chats.requests import Place, Request
 from interlock.integrations.telegram.layout import ANSWER, APPROVE, DENY, MOST_DATA_BYTES
 from interlock.integrations.telegram.text import typed
 

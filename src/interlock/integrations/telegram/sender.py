@@ -12,7 +12,7 @@ from telegram import InlineKeyboardButton, InlineKeyboardMarkup, LinkPreviewOpti
 from telegram.constants import ParseMode
 from telegram.error import BadRequest, ChatMigrated, Forbidden, TelegramError
 
-from interlock.desk.cards import Card
+from interlock.desk.chats.cards import Card
 from interlock.integrations.contract import Message, Undeliverable
 from interlock.integrations.telegram.client import Client, translate_errors
 from interlock.integrations.telegram.layout import Page, pages, shortened

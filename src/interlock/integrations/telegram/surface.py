@@ -18,8 +18,8 @@ from telegram.constants import ParseMode
 from telegram.error import TelegramError
 
 from interlock.core.errors import InterlockError
-from interlock.desk.command_table import COMMANDS
-from interlock.desk.requests import Request
+from interlock.desk.chats.command_table import COMMANDS
+from interlock.desk.chats.requests import Request
 from interlock.integrations.contract import Answer
 from interlock.integrations.telegram.client import WANTED, Client, error_text
 from interlock.integrations.telegram.polling import Pace, Poller, Waits
@@ -39,7 +39,7 @@ FAREWELL_S = 2.0
 
 
 class Reception(Protocol):
-    """Accepts requests: `interlock.desk.reception.Reception`."""
+    """Accepts requests: `interlock.desk.chats.reception.Reception`."""
 
     async def accept(self, request: Request) -> bool:
         """Stores a request durably; False if it was known already."""

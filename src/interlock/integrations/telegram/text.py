@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from interlock.desk.command_table import COMMANDS, VIEWER
+from interlock.desk.chats.command_table import COMMANDS, VIEWER
 
 MOST_UNITS = 4096
 """UTF-16 units of one message, its marks not counted. Source: https://core.telegram.org/bots/api#sendmessage."""

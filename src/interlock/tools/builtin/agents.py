@@ -6,10 +6,12 @@ Rows E11, E12. Limits and mailboxes are in the store.
 from typing import Any
 
 from interlock.core.errors import InterlockError
-from interlock.store import agent_mail, audit, subagents
-from interlock.store.agent_mail import Letter
+from interlock.store.auditing import audit
 from interlock.store.errors import StoreError
-from interlock.store.subagents import Order, Started
+from interlock.store.messages import agent_mail
+from interlock.store.messages.agent_mail import Letter
+from interlock.store.runs import subagents
+from interlock.store.runs.subagents import Order, Started
 from interlock.tools.builtin.schemas import arguments, text
 from interlock.tools.contract import Outcome, Tool, ToolContext, write
 from interlock.tools.errors import ToolError

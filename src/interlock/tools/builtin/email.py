@@ -10,8 +10,9 @@ from functools import partial
 from typing import Any
 
 from interlock.settings import Settings
-from interlock.store import blobs, dispatch, outbox
+from interlock.store import blobs
 from interlock.store.engine import Listener, Store
+from interlock.store.messages import dispatch, outbox
 from interlock.store.tx import Tx
 from interlock.tools import postal
 from interlock.tools.builtin.schemas import arguments, many, text

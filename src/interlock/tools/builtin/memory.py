@@ -13,8 +13,9 @@ from interlock.memory import archive, blocks, recall
 from interlock.memory.archive import KINDS, Kept, Note
 from interlock.memory.blocks import Block, Edit, Editor
 from interlock.memory.recall import Recalled
-from interlock.store import memories, speakers
 from interlock.store.errors import StoreError
+from interlock.store.identities import speakers
+from interlock.store.knowledge import memories
 from interlock.store.tx import Tx
 from interlock.tools.builtin.schemas import arguments, choice, text, whole
 from interlock.tools.contract import PRIVATE, UNTRUSTED, Outcome, Tool, ToolContext, write

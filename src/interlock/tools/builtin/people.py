@@ -1,7 +1,7 @@
 """ask_operator and notification: the two ways from an agent to a person."""
 
 from interlock.core.values import ActorKind
-from interlock.store import audit
+from interlock.store.auditing import audit
 from interlock.tools.builtin.schemas import arguments, choice, many, text
 from interlock.tools.contract import Outcome, Tool, ToolContext, write
 from interlock.tools.errors import ToolError

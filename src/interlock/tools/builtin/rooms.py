@@ -9,8 +9,10 @@ from interlock.core.text import storable
 from interlock.policy.audience import AGENT, DM, PERSON, Participant, handles
 from interlock.policy.secrets import scrub
 from interlock.settings import Settings
-from interlock.store import people, rooms, rounds, traces
-from interlock.store.rooms import Words
+from interlock.store.identities import people
+from interlock.store.messages import rooms, rounds
+from interlock.store.messages.rooms import Words
+from interlock.store.runs import traces
 from interlock.store.tx import Tx
 from interlock.tools.builtin.schemas import arguments, text
 from interlock.tools.contract import Outcome, Tool, ToolContext, write

@@ -9,9 +9,11 @@ from interlock.core.values import canonical_json, digest
 from interlock.policy import gate
 from interlock.policy.gate import Fault, Submission
 from interlock.policy.risk import highest
-from interlock.store import blobs, evidence, squad, tasks, traces
-from interlock.store.evidence import GATE, Finding
+from interlock.store import blobs, squad
+from interlock.store.runs import traces
 from interlock.store.tx import Tx
+from interlock.store.work import evidence, tasks
+from interlock.store.work.evidence import GATE, Finding
 from interlock.tools.builtin.schemas import arguments, choice, many, text
 from interlock.tools.contract import PRIVATE, UNTRUSTED, Outcome, Tool, ToolContext, Write, write
 from interlock.tools.errors import ToolError

@@ -1,0 +1,1 @@
+"""The loop of a run: opening, calls, transactions, questions, interruptions, handing over."""

@@ -1,0 +1,1 @@
+"""Runs other than tasks and chats: the Learner's, votes, rounds, subagents, schedules, routing."""

@@ -1,0 +1,1 @@
+"""Agents for people: personas, conversations, sessions, memories, lessons."""

@@ -1,0 +1,1 @@
+"""Money for people: accounts, budgets, prices, estimates, the ledger's lines."""

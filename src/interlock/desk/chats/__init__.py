@@ -1,0 +1,1 @@
+"""What every chat has in common: requests, commands, cards, replies, attachments, routing."""

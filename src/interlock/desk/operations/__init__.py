@@ -1,0 +1,1 @@
+"""Operating the squad: emergency controls, mailboxes, schedules, policy, the audit log."""

@@ -1,0 +1,1 @@
+"""Reading what there is: listings, details, progress, prompts, and ids as people write them."""

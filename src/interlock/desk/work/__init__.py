@@ -1,0 +1,1 @@
+"""Missions and tasks: starting, adding to, changing and cancelling them."""

@@ -1,0 +1,1 @@
+"""The workspace chat for people: channels, members, messages."""

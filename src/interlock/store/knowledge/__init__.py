@@ -1,0 +1,1 @@
+"""What agents know: memories, blocks, lessons, and the facts that lessons cite."""

@@ -1,0 +1,1 @@
+"""Where runs wait and who executes them: posting, claiming, leases, dead letters, pauses and quarantines."""

@@ -1,0 +1,1 @@
+"""Money: the ledger and what is read from it, limits, estimates."""

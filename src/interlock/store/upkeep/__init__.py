@@ -1,0 +1,1 @@
+"""The database as a whole: migrations, backups and restores, partitions, retention."""
