@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import sqlite3
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -76,6 +77,26 @@ async def test_who_writes_alone_is_written_at_once_and_lets_others_have_their_tu
     good = [f"a{i:03}" for i in range(300) if i % 10 != 9]
     assert written == good
     assert await store.read(keys) == [*good, *(f"b{i:02}" for i in range(20)), "other"]
+
+
+async def test_large_group_lets_others_have_their_turn_before_all_who_wait_for_it_have_gone_on(store: Store) -> None:
+    """All are in one commit or two; who waits for it goes on a few in each round of the event loop, in order."""
+    rounds = [0]
+    went_on: list[tuple[str, int]] = []
+
+    async def others() -> None:
+        while True:
+            rounds[0] += 1
+            await asyncio.sleep(0)
+
+    async def one(key: str) -> None:
+        went_on.append((await store.write(put, key), rounds[0]))
+
+    counting = asyncio.create_task(others())
+    await asyncio.gather(*[one(f"{i:03}") for i in range(60)])
+    counting.cancel()
+    assert [key for key, _ in went_on] == [f"{i:03}" for i in range(60)]
+    assert max(Counter(at for _, at in went_on).values()) <= 16
 
 
 async def test_unit_sees_what_units_before_it_wrote(store: Store) -> None:

@@ -6,6 +6,7 @@ What a unit does is not known here, nor how a database commits; that is the driv
 import asyncio
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -20,6 +21,8 @@ AT_ONCE = 64
 """Units that are committed at most while the event loop waits; fewer where they take long."""
 ALONE = 8
 """Rounds in a row with one unit, after which the next is not kept waiting for others."""
+WOKEN = 16
+"""Tasks that are woken at most in one round of the event loop by what a group has committed."""
 IN_A_ROW = 4
 """Units that one task has committed at most before others have their turn."""
 
@@ -49,6 +52,7 @@ class Writer:
         self.taker: Taker | None = None
         self._found: Any = None
         self._gathered: list[Waiting] = []
+        self._ended: deque[tuple[asyncio.Future[Any], Outcome]] = deque()
         self._in_hand = 0
         self._alone = self._turns = 0
         self._whose: object = None
@@ -74,6 +78,8 @@ class Writer:
         self._hand_over()
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
+        while self._ended:
+            self._wake_some()
 
     @property
     def is_free(self) -> bool:
@@ -142,8 +148,8 @@ class Writer:
         return done
 
     def _flush(self) -> None:
-        if not self._gathered:
-            return
+        if not self._gathered or self._ended:
+            return  # or when whoever waits for the last group has had a turn, so that the next one is as large
         if not isinstance(self.driver, SqliteDriver) or not self.driver.is_quick:
             self._hand_over()
             return
@@ -190,7 +196,7 @@ class Writer:
         self._loop.call_soon_threadsafe(_settle, ready, None, None)
         while batch := self._next_batch():
             outcomes, wake = self._committed(batch)
-            self._loop.call_soon_threadsafe(self._ended, batch, outcomes, wake)
+            self._loop.call_soon_threadsafe(self._through, batch, outcomes, wake)
             if wake and isinstance(self.driver, PostgresDriver):
                 self.driver.notify()
         self.driver.close_writer()
@@ -218,17 +224,31 @@ class Writer:
             return [(None, error) for _ in batch], False
         return done
 
-    def _ended(self, batch: list[Waiting], outcomes: list[Outcome], wake: bool) -> None:
+    def _through(self, batch: list[Waiting], outcomes: list[Outcome], wake: bool) -> None:
         self._in_hand -= len(batch)
         self._resolve(batch, outcomes, wake)
         if not self._in_hand:
             self._flush()
 
     def _resolve(self, batch: list[Waiting], outcomes: list[Outcome], wake: bool) -> None:
-        for (_, done), (result, error) in zip(batch, outcomes, strict=True):
-            _settle(done, result, error)
+        is_waking = bool(self._ended)
+        self._ended.extend(zip([done for _, done in batch], outcomes, strict=True))
+        if not is_waking:
+            self._wake_some()
         if wake:
             self._tell()
+
+    def _wake_some(self) -> None:
+        """Settles what has ended, some of it in each round of the event loop: each task that waited goes on in the next
+        one, and all of a large group at once would keep everybody else waiting.
+        """
+        for _ in range(min(WOKEN, len(self._ended))):
+            done, (result, error) = self._ended.popleft()
+            _settle(done, result, error)
+        if self._ended:
+            self._loop.call_soon(self._wake_some)
+        elif self._gathered:
+            self._loop.call_soon(self._flush)
 
 
 def _settle(done: "asyncio.Future[Any]", result: Any, error: BaseException | None) -> None:
