@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from interlock.app.box import Interlock
 from interlock.core.errors import InterlockError
 from interlock.core.ids import new_id
+from interlock.desk.signoff import signing
 from interlock.store.engine import Store
 from interlock.store.runs import traces
 from interlock.store.schema import Approval, Run, Worker, table
@@ -94,7 +95,7 @@ async def test_release_before_works_beside_this_version_while_it_migrates_and_af
             await box.start()
             second = await box.submit(release_before.GOAL)
             assert await before("end", first) == "DONE"
-            assert await release_before.end(box, second) == "DONE"
+            assert await release_before.end(box, second, signing.approve) == "DONE"
             versions = {row.id: row.version for row in await box.runtime.store.read(lambda tx: tx.rows(_WORKERS))}
             assert len(versions) == 2
             missions = [first, second]
