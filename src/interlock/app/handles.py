@@ -1,6 +1,6 @@
 """Handles: what `post` returns, to be awaited for the result of a message.
 
-How the end of a run is noticed is in `desk.run_ends`.
+How the end of a run is noticed is in `desk.events.run_ends`.
 """
 
 from collections.abc import Awaitable, Callable, Generator

@@ -1,6 +1,6 @@
 """Disputes between author and reviewers: three models vote once, if that is configured; otherwise a person decides.
 
-Other consequences of reviews are in `reviewing`; votes are received in `agents.voting`. Source: row A10.
+Other consequences of reviews are in `reviewing`; votes are received in `agents.special.voting`. Source: row A10.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Personal data in memories and blocks: gathered for an export, and erased.
 
-Authorisation is checked by the desk; other records of a person are in `store.personal`. Source: row L6.
+Authorisation is checked by the desk; other records of a person are in `store.identities.personal`. Source: row L6.
 """
 
 import re

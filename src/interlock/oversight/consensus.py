@@ -1,6 +1,6 @@
 """Concludes votes that would stay open: lost runs, models that take too long, questions that nobody waits for.
 
-What is asked, and how votes are recorded, is in `agents.voting`. Source: rows A10, C8.
+What is asked, and how votes are recorded, is in `agents.special.voting`. Source: rows A10, C8.
 """
 
 from datetime import datetime, timedelta

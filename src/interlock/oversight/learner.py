@@ -1,6 +1,6 @@
 """The Learner: records lessons from its answers, posts reviews that are due, and retires lessons.
 
-The coordinator starts the review of a task that ends; `agents.prompt` brings lessons into prompts.
+The coordinator starts the review of a task that ends; `agents.prompts.prompt` brings lessons into prompts.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """Parses an answer of the Learner as untrusted input: well-formed lessons, and why others are rejected.
 
-Whether a lesson is fit for a prompt is decided in `policy.lesson_fitness`; whether evidence exists, in `learner`.
-INVARIANT: no text makes this raise.
+Whether a lesson is fit for a prompt is decided in `policy.learning.lesson_fitness`; whether evidence exists, in
+`learner`. INVARIANT: no text makes this raise.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Loop detection: finds tasks that make no progress, at intervals and upon events that may indicate a loop.
 
-The rules are in `policy.loops`; what is done with a task that breaks one, in `store.loops`.
+The rules are in `policy.loops`; what is done with a task that breaks one, in `store.work.loops`.
 """
 
 from datetime import datetime

@@ -1,6 +1,6 @@
 """Alerts about missions that cost a multiple of their estimate; found at intervals.
 
-The coordinator sets the limit with the plan. A run that would exceed it stops by itself, in `agents.wallet`.
+The coordinator sets the limit with the plan. A run that would exceed it stops by itself, in `agents.models.wallet`.
 """
 
 from datetime import datetime, timedelta

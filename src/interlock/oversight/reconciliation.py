@@ -1,6 +1,6 @@
 """Ledger reconciliation: compares account balances with the sums of the ledger's lines. People correct differences.
 
-The sums are computed in `store.balances`.
+The sums are computed in `store.money.balances`.
 """
 
 from datetime import datetime

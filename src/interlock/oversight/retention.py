@@ -1,6 +1,6 @@
 """Retention jobs: delete ended runs and activities by kind and age, and operational records that are no longer needed.
 
-What each batch deletes is in `store.retention`; when the jobs run is up to the scheduler. Source: row L6.
+What each batch deletes is in `store.upkeep.retention`; when the jobs run is up to the scheduler. Source: row L6.
 """
 
 import asyncio

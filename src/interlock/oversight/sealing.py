@@ -1,7 +1,7 @@
 """Seals the audit log: activities are hashed into a chain in batches, signed, and the newest head is published.
 
 Does not slow other work: activities are read without occupying the writer, and each link is one small row. The chain's
-format is in `store.chain`, verification in `verification`. Source: row I4.
+format is in `store.auditing.chain`, verification in `verification`. Source: row I4.
 """
 
 import asyncio

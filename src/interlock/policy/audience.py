@@ -1,6 +1,6 @@
 """The audience of messages in the workspace chat, and mentions in texts. Pure.
 
-Turns are scheduled in `store.rounds`.
+Turns are scheduled in `store.messages.rounds`.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Budget arithmetic in micro-dollars: default limits, affordable tokens, days in a time zone.
 
-Accounts and reservations are in `store.ledger`, prices in `llm.prices`.
+Accounts and reservations are in `store.money.ledger`, prices in `llm.prices`.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,6 +1,6 @@
 """Acceptance checks as data: what must pass before a task is done, as defined by a person or a policy.
 
-INVARIANT: no agent defines one. They are executed in `oversight.checking`; results are stored by `store.evidence`.
+INVARIANT: no agent defines one. They are executed in `oversight.checking`; results are stored by `store.work.evidence`.
 Source: row A20.
 """
 

@@ -1,6 +1,6 @@
 """Rules of loop detection, over counts read elsewhere. Pure.
 
-Actions are taken in `store.loops`. Source: row I1, numbers, "Loops".
+Actions are taken in `store.work.loops`. Source: row I1, numbers, "Loops".
 """
 
 from collections import Counter

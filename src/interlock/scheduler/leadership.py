@@ -1,6 +1,7 @@
 """Leader election: the lease of a duty that one process at a time holds, renews, or takes over from a dead holder.
 
-What is done under the lease is the owner's job; each of its writes passes the fencing token to `store.leaders.check`.
+What is done under the lease is the owner's job; each of its writes passes the fencing token to
+`store.duties.leaders.check`.
 """
 
 import os

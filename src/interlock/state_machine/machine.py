@@ -1,6 +1,6 @@
 """The machine over the table: whether a task may change its state, for whom, and if not, why.
 
-It decides and stores nothing; `store.tasks.advance()` is the door that acts on its verdict.
+It decides and stores nothing; `store.work.tasks.advance()` is the door that acts on its verdict.
 """
 
 from collections.abc import Callable

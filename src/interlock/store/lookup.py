@@ -1,4 +1,4 @@
-"""Looks up rows by id or a part of one; resolving what a person meant is up to `desk.finding`."""
+"""Looks up rows by id or a part of one; resolving what a person meant is up to `desk.reading.finding`."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,6 +1,6 @@
 """An agent's side of the workspace chat: who speaks to it and where, its tools to answer, and a sweep of its turns.
 
-Whose turn it is, and in which transaction the next one begins, is `store.rounds`' matter.
+Whose turn it is, and in which transaction the next one begins, is `store.messages.rounds`' matter.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Imports sessions from files: only the history of an agent is replaced; a file grants no permissions.
 
-The file format is in `agents.session_file`; exporting is in `sessions`.
+The file format is in `agents.history.session_file`; exporting is in `sessions`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Budgets for people: accounts, actual costs of tasks, changing limits. Accounting is in `store.ledger`."""
+"""Budgets for people: accounts, actual costs of tasks, changing limits. Accounting is in `store.money.ledger`."""
 
 from datetime import datetime
 from typing import Any

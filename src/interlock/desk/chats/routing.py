@@ -1,7 +1,7 @@
 """Routes texts without an addressee: by trigger patterns, or else by a model; the choice is shown.
 
 INVARIANT: a text is routed once, in the transaction that makes the choice, even if this process crashes. The choice
-itself is made in `agents.routing`. Source: row A13.
+itself is made in `agents.special.routing`. Source: row A13.
 """
 
 import asyncio

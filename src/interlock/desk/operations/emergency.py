@@ -1,6 +1,6 @@
 """Emergency controls: pausing, draining, stopping and resuming the squad, and quarantining an agent.
 
-Workers obey them by themselves; the modes are defined in `store.controls` and `store.quarantines`.
+Workers obey them by themselves; the modes are defined in `store.mailboxes.controls` and `store.mailboxes.quarantines`.
 """
 
 import asyncio

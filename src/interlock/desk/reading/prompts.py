@@ -1,6 +1,6 @@
 """The prompt of a run as it was sent, by layers, with token counts and omissions; read-only.
 
-Prompts are built in `agents.prompt`.
+Prompts are built in `agents.prompts.prompt`.
 """
 
 from collections.abc import Sequence

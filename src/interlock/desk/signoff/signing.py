@@ -1,6 +1,6 @@
 """The approval queue: showing questions as cards, approving and denying them, singly or in batches.
 
-Whether an answer is valid is decided in `store.approvals`; the runner and the coordinator act on it.
+Whether an answer is valid is decided in `store.signoff.approvals`; the runner and the coordinator act on it.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """The workspace chat for people: channels, direct conversations, messages, reactions. Rows J4, E16.
 
 Everybody may read the open channels of a project; private channels and direct conversations only their members. Only
-operators post. The author is the authenticated person. Which agents answer is decided in `store.rounds`.
+operators post. The author is the authenticated person. Which agents answer is decided in `store.messages.rounds`.
 """
 
 from datetime import datetime, timedelta

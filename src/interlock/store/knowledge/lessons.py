@@ -1,6 +1,6 @@
 """Lessons as rows: queries, inserts and versioned changes.
 
-Scoring is in `policy.lesson_rules`, the life cycle in `memory.lesson_book`.
+Scoring is in `policy.learning.lesson_rules`, the life cycle in `memory.lesson_book`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,7 +2,7 @@
 
 INVARIANT: the run of the next turn is posted in the transaction that ends the one before, so that no crash loses a
 turn. In one place (a channel or a thread) one round is active at a time, in the order of the messages. The audience is
-determined in `policy.audience`, the prompt in `agents.rounds`. Source: row E16.
+determined in `policy.audience`, the prompt in `agents.special.rounds`. Source: row E16.
 """
 
 from collections.abc import Sequence

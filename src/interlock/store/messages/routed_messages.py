@@ -1,4 +1,4 @@
-"""Recently routed messages of people, and their outcomes; routing is in `desk.routing`."""
+"""Recently routed messages of people, and their outcomes; routing is in `desk.chats.routing`."""
 
 from datetime import datetime
 from typing import Any

@@ -1,1 +1,1 @@
-"""Alembic revisions of the schema; `store.migrate` runs them."""
+"""Alembic revisions of the schema; `store.upkeep.migrate` runs them."""

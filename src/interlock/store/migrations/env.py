@@ -1,4 +1,4 @@
-"""Runs the revisions over the connection that `store.migrate` hands in."""
+"""Runs the revisions over the connection that `store.upkeep.migrate` hands in."""
 
 from alembic import context
 from sqlmodel import SQLModel

@@ -1,6 +1,6 @@
 """Actual costs of tasks by type and model, and estimates of plans.
 
-What happens when a mission exceeds its estimate is in `agents.wallet`.
+What happens when a mission exceeds its estimate is in `agents.models.wallet`.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """Sessions: resetting, reading and importing an agent's history.
 
-The file format is in `agents.session_file`; what a model is shown, in `run_context`.
+The file format is in `agents.history.session_file`; what a model is shown, in `run_context`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """Questions on which models vote before people are asked: created, released to people, or refused. Source: row C8.
 
-Who votes, and how votes are counted, is in `agents.voting`; answers of people are in `approvals`.
+Who votes, and how votes are counted, is in `agents.special.voting`; answers of people are in `approvals`.
 """
 
 from collections.abc import Mapping, Sequence

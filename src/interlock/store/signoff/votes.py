@@ -1,6 +1,6 @@
 """Models' votes: one row for each seat, from the question to the verdict. Source: rows A10, C8.
 
-Prompts and counting are in `agents.voting`.
+Prompts and counting are in `agents.special.voting`.
 """
 
 from datetime import datetime

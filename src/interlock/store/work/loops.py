@@ -37,7 +37,7 @@ AT_WORK = (*WATCHED, str(TaskState.NEEDS_APPROVAL))
 MARK = ":LOOP:"
 """Marks the keys of transitions into a loop block."""
 CONTROLS = ("quarantine:", "release:")
-"""The key prefix of transitions made by `store.quarantines`."""
+"""The key prefix of transitions made by `store.mailboxes.quarantines`."""
 _t, _tm, _tr, _r, _c = tasks.TASKS.c, tasks.MESSAGES.c, tasks.TRANSITIONS.c, RUNS.c, traces.CALLS.c
 _SINCE = b("since", type_=UTCDateTime())
 _N = sa.func.count().label("n")
