@@ -22,6 +22,7 @@ from interlock.store.identities import tokens as stored
 from interlock.store.signoff import approvals
 from interlock.store.tx import Tx
 from interlock.store.work.tasks import TransitionRefused
+from interlock.testing.scripted import calls
 from interlock.web.http import MOST_BYTES
 from interlock.web.problems import status_of
 from tests.contract.web.house import House, Stream, house
@@ -350,6 +351,40 @@ async def test_records_and_work_can_be_looked_at(tmp_path: Path, migrated_sqlite
             assert isinstance(await home.get(f"/api/{path}"), list)
 
 
+async def test_questions_are_answered_by_operators_alone_and_once(tmp_path: Path, migrated_url: str) -> None:
+    letter = calls("send_email", to=["bank@example.com"], subject="The loan", body="Yes")
+    async with house(tmp_path, *[letter] * 3, "Well.", "Well.", database_url=migrated_url, projects=SHOP) as home:
+        asked, runs = [], []
+        for _ in range(3):
+            chat = await home.post("/api/agents/operations/chat", {"message": "Write to the bank"})
+            assert chat["stop_reason"] == "waiting"
+            (card,) = [each for each in await home.get("/api/approvals") if each["run_id"] == chat["run_id"]]
+            asked.append(f"/api/approvals/{card['id']}")
+            runs.append(chat["run_id"])
+        yes, no, _ = asked
+        for headers, status in (
+            (bearer(await home.token_of("viewer")), 403), (bearer(await home.token_of(project="shop")), 404),
+        ):  # fmt: skip
+            await problem(home, status, "POST", f"{yes}/approve", json={}, headers=headers)
+            await problem(home, status, "POST", f"{no}/deny", json={"reason": "no"}, headers=headers)
+        assert "do not fit" in await problem(home, 422, "POST", f"{yes}/approve", json={"args": {"to": 7}})
+        await problem(home, 422, "POST", f"{no}/deny", json={"reason": " "})
+        edited = {"to": ["bank@example.com"], "subject": "The loan", "body": "No"}
+        answered = await home.post(f"{yes}/approve", {"args": edited, "note": "go"})
+        me = home.box.person
+        assert (answered["status"], answered["decided_by"], answered["edited_args"]) == ("approved", me.id, edited)
+        assert (await home.post(f"{no}/deny", {"reason": "too dear"}))["status"] == "denied"
+        for path, body in ((f"{yes}/approve", {}), (f"{no}/deny", {"reason": "again"})):
+            assert me.name in await problem(home, 409, "POST", path, json=body)
+        assert (await home.post(f"/api/runs/{runs[2]}/cancel", {}))["changed"]
+        assert await home.get("/api/approvals") == []
+        said = await home.get("/api/activities?most=200")
+    answers = [row["data"] for row in said if row["action"] == "APPROVAL_ANSWERED"]
+    assert [(each["verdict"], each["surface"], each["edited"]) for each in answers] == [
+        ("approve", "http", True), ("deny", "http", False),
+    ]  # fmt: skip
+
+
 async def test_token_of_somebody_who_was_erased_is_known_no_more(tmp_path: Path, migrated_sqlite_url: str) -> None:
     async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
         runtime, person = home.box.runtime, home.box.person
@@ -408,11 +443,14 @@ async def test_people_move_tasks_and_comment_on_them(tmp_path: Path, database_ur
         assert "viewer" in await problem(home, 403, "POST", path, json=wish, headers=viewer)
 
 
-async def test_agent_is_paused_and_resumed(tmp_path: Path, migrated_sqlite_url: str) -> None:
+async def test_agents_and_the_squad_are_controlled(tmp_path: Path, migrated_sqlite_url: str) -> None:
     async with house(tmp_path, "Hello.", database_url=migrated_sqlite_url) as home:
         await home.post("/api/agents/research/chat", {"message": "Hi"})
-        states = [(await home.post(f"/api/agents/research/{word}", {}))["state"] for word in ("pause", "resume")]
-        assert states == ["PAUSED", "ACTIVE"]
+        words = ("pause", "resume", "quarantine", "release")
+        states = [(await home.post(f"/api/agents/research/{word}", {}))["state"] for word in words]
+        assert states == ["PAUSED", "ACTIVE", "QUARANTINED", "ACTIVE"]
+        modes = [(await home.post(f"/api/squad/{word}", {}))["mode"] for word in ("drain", "stop", "resume")]
+        assert modes == ["draining", "stopped", "running"]
         assert (await home.post("/api/agents/research/restart", {}))["runs"] == []
         assert "no agent `nobody`" in await problem(home, 404, "POST", "/api/agents/nobody/pause", json={})
 
