@@ -9,6 +9,7 @@ import pytest
 from interlock.core.errors import NotFound, UsageError
 from interlock.core.ids import new_id
 from interlock.desk.operations import policy as desk
+from interlock.llm.messages import ToolUse
 from interlock.policy.as_code.policy_file import policy_from
 from interlock.policy.as_code.replay import Kind
 from interlock.policy.rules import Policy
@@ -32,10 +33,23 @@ async def pay(amount: int) -> str:
     return "paid"
 
 
-async def recorded_runs(store: CountingStore, folder: Path) -> tuple[Stage, str]:
-    """A task with two lookups, one of which was not valid, and a payment that waits."""
-    turn = [calls("look", "1", what="a"), calls("look", "2", wat="b"), calls("pay", "3", amount=5)]
-    stage = await staged(store, folder, ScriptedModel(turn, hand_in(), "done"), [look, pay])
+@tool
+async def parcel(number: str) -> str:
+    """Cancels a parcel that is on its way."""
+    return number
+
+
+@tool(risk="GREEN")
+async def track(key: str) -> str:
+    """Tracks a parcel."""
+    return "on its way"
+
+
+async def recorded_runs(store: CountingStore, folder: Path, *more: ToolUse, **settings: Any) -> tuple[Stage, str]:
+    """A task with two lookups, one of which was not valid, a payment that waits, and `more` calls."""
+    turn = [calls("look", "1", what="a"), calls("look", "2", wat="b"), calls("pay", "3", amount=5), *more]
+    tools: list[Any] = [look, pay, parcel, track]
+    stage = await staged(store, folder, ScriptedModel(turn, hand_in(), "done"), tools, **settings)
     run = await stage.task()
     await stage.work()
     return stage, run
@@ -72,10 +86,22 @@ async def test_calls_are_decided_anew_for_who_made_them(store: CountingStore, tm
     assert done.summary == "1 fewer questions, 1 newly held, 0 newly denied (of 2 calls)"
 
 
-async def test_a_tool_that_is_not_installed_is_judged_by_its_name(store: CountingStore, tmp_path: Path) -> None:
-    stage, _ = await recorded_runs(store, tmp_path)
+async def test_a_tool_that_is_not_installed_is_judged_as_the_project_knew_it(
+    store: CountingStore, tmp_path: Path
+) -> None:  # fmt: skip
+    stage, _ = await recorded_runs(store, tmp_path, calls("parcel", "4", number="7"))
     done = await desk.replay(stage.runtime, Policy.builtin(), Toolbox([]))
-    assert [(each.kind, str(each.now.risk)) for each in done.changes] == [(Kind.OTHER_RISK, "YELLOW")]
+    assert (done.calls, done.changes) == (3, [])
+
+
+async def test_calls_with_named_secrets_are_held_as_they_were_and_no_more(store: CountingStore, tmp_path: Path) -> None:
+    used = [calls("track", name, key=f"{{{{secret:{name}}}}}") for name in ("OPEN", "SHUT")]
+    given = {"env": "X", "tools": ["track"]}
+    secrets = {"OPEN": {**given, "domains": ["*"]}, "SHUT": given}
+    stage, _ = await recorded_runs(store, tmp_path, *used, secrets=secrets)
+    assert [row.request["tool"] for row in await stage.pending()] == ["pay", "track"]
+    done = await desk.replay(stage.runtime, Policy.builtin(), stage.runtime.toolbox)
+    assert (done.calls, done.changes) == (4, [])
 
 
 async def test_only_calls_of_a_mission_since_a_moment_and_no_more_than_wanted(

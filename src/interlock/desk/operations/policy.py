@@ -12,14 +12,17 @@ from interlock.core.errors import UsageError
 from interlock.desk.context import DeskContext
 from interlock.desk.reading.finding import find
 from interlock.desk.reading.views import View
-from interlock.policy.as_code.replay import Change, Recorded, Replay
+from interlock.policy import placeholders
+from interlock.policy.as_code.replay import Change, Recorded, Replay, declared_risk
 from interlock.policy.calls import Call, Caller
 from interlock.policy.risk import Effect, Risk, Trust
 from interlock.policy.rules import Policy
 from interlock.store.identities import people
 from interlock.store.runs import recorded_calls
+from interlock.store.signoff import known_tools
 from interlock.store.signoff.approvals import ROLES_THAT_ANSWER
 from interlock.store.tx import Tx
+from interlock.tools.definitions import call_of
 from interlock.tools.registry import Toolbox
 
 _SPAN = re.compile(r"(\d{1,6})\s*(m|h|d|w)")
@@ -38,18 +41,18 @@ async def replay(
 ) -> Replay:
     """Decides the newest `most` recorded calls under `policy`.
 
-    Installed tools are taken with their current definitions, others by name only. Cost and taint of a run are taken
-    as at its end; approvals and grants are ignored. Source: row C6.
+    Installed tools are taken with their current definitions, others as they were known to the project. Cost and taint
+    of a run are taken as at its end; approvals and grants are ignored. Source: row C6.
 
     Raises NotFound or UsageError for an unknown mission.
     """
     mission_id = None if mission is None else await context.store.read(find, "mission", mission)
-    done, before = Replay(policy), recorded_calls.LAST
+    done, before, known = Replay(policy), recorded_calls.LAST, _Known(context)
     while most is None or done.calls < most:
         page = recorded_calls.PAGE if most is None else min(recorded_calls.PAGE, most - done.calls)
         rows = await context.store.read(recorded_calls.calls, before, since or BEGINNING, mission_id, page)
         for row in rows:
-            done.take(_recorded(row, toolbox))
+            done.take(_recorded(row, await known.call(row, toolbox)))
         if len(rows) < page:
             break
         before = rows[-1].id
@@ -89,15 +92,29 @@ def _how_many_answer(tx: Tx) -> int:
     return sum(row.role in ROLES_THAT_ANSWER for row in people.people(tx))
 
 
-def _recorded(row: Any, toolbox: Toolbox) -> Recorded:
-    tool = toolbox.get(row.tool)
-    if tool is None:
-        call = Call(tool=row.tool, args=row.args)
-    else:
-        call = Call(
-            tool=tool.name, args=row.args, description=tool.description, input_schema=tool.input_schema,
-            declared_risk=tool.risk, is_builtin=tool.builtin, labels=tool.labels,
+class _Known:
+    """The tools that projects know, read once for each project."""
+
+    def __init__(self, context: DeskContext) -> None:
+        self._context, self._projects = context, dict[str, Any]()
+
+    async def call(self, row: Any, toolbox: Toolbox) -> Call:
+        """A recorded call. Whether the settings let it have its secrets, and what its tool declared, is on record."""
+        may_use = frozenset[str]() if placeholders.RULE in row.rules else placeholders.names(row.args)
+        if (tool := toolbox.get(row.tool)) is not None:
+            return call_of(tool, row.args, may_use)
+        if row.project_id not in self._projects:
+            found = await self._context.store.read(known_tools.of_project, row.project_id)
+            self._projects[row.project_id] = found
+        known = self._projects[row.project_id].get(row.tool, {}).get(row.tool_digest)
+        shown = known.definition if known is not None else {}
+        return Call(
+            tool=row.tool, args=row.args, description=shown.get("description", ""),
+            input_schema=shown.get("input_schema"), declared_risk=declared_risk(row.reasons), may_use=may_use,
         )  # fmt: skip
+
+
+def _recorded(row: Any, call: Call) -> Recorded:
     who = Caller(
         agent_name=row.agent_id,
         persona=row.persona,

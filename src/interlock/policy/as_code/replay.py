@@ -1,5 +1,6 @@
 """Replays recorded calls under another policy, and counts and lists the changes."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,6 +13,7 @@ from interlock.policy.rules import Policy
 
 MOST_LISTED = 1_000
 GRANTED = "allowed by grant `"
+_DECLARED = re.compile(r"`[^`]*` declares itself (GREEN|YELLOW|RED)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +87,12 @@ class Replay:
         if other := self.counts[Kind.OTHER_RISK]:
             said.append(f"{other:,} of another risk")
         return f"{', '.join(said)} (of {self.calls:,} call{'' if self.calls == 1 else 's'})"
+
+
+def declared_risk(reasons: Sequence[str]) -> str | None:
+    """The risk that a recorded call's tool declared, by the reasons of its decision."""
+    found = _DECLARED.fullmatch(reasons[0]) if reasons else None
+    return found[1] if found else None
 
 
 def _kind(before: Recorded, now: Decision) -> Kind | None:

@@ -14,9 +14,9 @@ _c, _r, _t = table(ToolCall).c, table(Run).c, table(Task).c
 _a, _m = table(Agent).c, table(Member).c
 _CALLS = (
     sa.select(
-        _c.id, _c.tool, _c.args, _c.risk, _c.effect, _c.rules, _c.reasons, _c.policy_hash, _c.created_at, _c.run_id,
-        _c.task_id, _r.project_id, _r.mission_id, _r.agent_id, _r.labels, _r.cost_microusd, _m.persona, _m.trust,
-        _t.type.label("task_type"),
+        _c.id, _c.tool, _c.tool_digest, _c.args, _c.risk, _c.effect, _c.rules, _c.reasons, _c.policy_hash,
+        _c.created_at, _c.run_id, _c.task_id, _r.project_id, _r.mission_id, _r.agent_id, _r.labels, _r.cost_microusd,
+        _m.persona, _m.trust, _t.type.label("task_type"),
     )
     .join_from(table(ToolCall), table(Run), _c.run_id == _r.id)
     .join(table(Agent), _r.agent_id == _a.id)
