@@ -47,8 +47,10 @@ def definition_of(tool: Tool) -> dict[str, Any]:
     }
 
 
-def rebuilt_call(name: str, digest: str, definition: Mapping[str, Any], args: Any) -> Call:
-    """The call of a tool described by `definition_of`, with these arguments."""
+def rebuilt_call(
+    name: str, digest: str, definition: Mapping[str, Any], args: Any, may_use: frozenset[str] = NOTHING
+) -> Call:  # fmt: skip
+    """The call of a tool described by `definition_of`, with these arguments; `may_use` as in `call_of`."""
     return Call(
         tool=name,
         args=args,
@@ -58,6 +60,7 @@ def rebuilt_call(name: str, digest: str, definition: Mapping[str, Any], args: An
         digest=digest,
         is_builtin=definition["builtin"],
         labels=frozenset(definition["labels"]),
+        may_use=may_use,
     )
 
 

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlmodel import SQLModel
 
 from interlock.app.log_masking import discreet
+from interlock.core.errors import Refused
 from interlock.desk.reading.details import trace
 from interlock.llm.messages import Text
 from interlock.policy.placeholders import RULE
@@ -37,10 +38,10 @@ TABLES = [sa.select(each) for each in SQLModel.metadata.sorted_tables]
 class Echo:
     """A tool that gives away what it gets, in each way there is."""
 
-    def __init__(self, how: str, name: str = "echo", **more: Any) -> None:
+    def __init__(self, how: str, name: str = "echo", *, risk: str = "GREEN") -> None:
         self.how, self.seen = how, list[Any]()
         schema = {"type": "object", "properties": {"auth": {"type": "string"}, "to": {"type": "string"}}}
-        self.tool = Tool(name=name, description="Says things.", fn=self._say, risk="GREEN", input_schema=schema, **more)
+        self.tool = Tool(name=name, description="Says things.", fn=self._say, risk=risk, input_schema=schema)
 
     async def _say(self, ctx: ToolContext, /, **args: Any) -> object:
         self.seen.append(args)
@@ -185,20 +186,31 @@ async def test_a_call_that_may_not_have_a_secret_is_refused_before_anybody_is_as
 async def test_a_person_who_edits_a_secret_in_gives_no_tool_what_is_not_its_own(
     store: CountingStore, tmp_path: Path
 ) -> None:
-    echo = Echo("result", "other")
+    echo = Echo("result", "other", risk="YELLOW")
     stage = await on_stage(store, tmp_path, ScriptedModel(calls("other", auth="x"), "done"), echo.tool)
-    run = await stage.think(trust="intern")
+    await stage.think(trust="intern")
     await stage.work()
-    if await stage.pending():
-        question = await stage.the_question()
+    question = await stage.the_question()
+    with pytest.raises(Refused, match="there is no secret `TOKEN` for other here"):
         await stage.approve(question.id, args={"auth": PLACE})
-        await stage.work()
-        if await stage.pending():
-            await stage.approve((await stage.the_question()).id)
-            await stage.work()
-    assert all(PLACE not in repr(seen) and VALUE not in repr(seen) for seen in echo.seen)
+    await stage.approve(question.id)
+    await stage.work()
+    assert echo.seen == [{"auth": "x"}]
     assert VALUE not in await rows(stage)
-    assert run
+
+
+async def test_a_call_that_is_edited_keeps_the_secret_that_it_may_have(store: CountingStore, tmp_path: Path) -> None:
+    echo = Echo("result", risk="YELLOW")
+    wish = calls("echo", auth=PLACE, to="https://one.example")
+    stage = await on_stage(store, tmp_path, ScriptedModel(wish, "done"), echo.tool)
+    await stage.think(trust="intern")
+    await stage.work()
+    question = await stage.the_question()
+    assert question.risk == "YELLOW"
+    await stage.approve(question.id, args={"auth": PLACE, "to": "https://two.example"})
+    await stage.work()
+    assert echo.seen == [{"auth": VALUE, "to": "https://two.example"}]
+    assert_clean(await left(stage, tmp_path))
 
 
 async def test_a_tool_of_ones_own_asks_for_its_secret_by_name(store: CountingStore, tmp_path: Path) -> None:

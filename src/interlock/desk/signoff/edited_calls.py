@@ -17,20 +17,22 @@ from interlock.store.tx import Tx
 from interlock.store.work import tasks
 from interlock.tools.definitions import rebuilt_call
 from interlock.tools.schema import ArgumentCheck
+from interlock.tools.secrets import Vault, Who
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """The policy for edited calls."""
+    """The policy for edited calls, and the secrets that they may be given."""
 
     policy: Policy
-    people_for_red: int = 1
+    people_for_red: int
+    vault: Vault
 
     def edit(self, tx: Tx, row: Any, args: Mapping[str, Any]) -> Edit:
         """Decides a question's call with a person's arguments under the current policy. Source: rows C4, C9.
 
         Raises UsageError if there is no call, or the arguments do not match its schema; Refused if the policy
-        denies them.
+        denies them, or they name a secret that the call cannot be given.
         """
         asked, given = row.request, dict(args)
         if row.kind != "TOOL_CALL" or row.run_id is None:
@@ -41,8 +43,13 @@ class Judge:
             raise Refused(f"approval `{row.id}` was asked by an earlier version: deny it, or approve it as it stands")
         if errors := ArgumentCheck(asked["tool"], definition["input_schema"]).errors(given):
             raise UsageError(f"the arguments do not fit `{asked['tool']}`: {'; '.join(errors)}")
-        call = rebuilt_call(asked["tool"], asked["tool_digest"], definition, given)
-        decision = decide(call, caller_of(tx, row), self.policy, people_for_red=self.people_for_red)
+        caller = caller_of(tx, row)
+        who = Who(asked["tool"], caller.persona)
+        if (problem := self.vault.refusal(who, given)) is not None:
+            raise Refused(problem)
+        may_use = self.vault.may_use(who, given)
+        call = rebuilt_call(asked["tool"], asked["tool_digest"], definition, given, may_use)
+        decision = decide(call, caller, self.policy, people_for_red=self.people_for_red)
         if decision.effect is Effect.DENY:
             why = "; ".join(decision.reasons[1:]) or "; ".join(decision.reasons)
             raise Refused(f"the policy denies these arguments ({', '.join(decision.rules)}): {why}")

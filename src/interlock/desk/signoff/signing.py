@@ -187,8 +187,9 @@ def _seen(ident: str, mark: str | None) -> tuple[str, str | None]:
 def _judge_of(context: DeskContext) -> "Judge":
     """The judge of edited calls; imported lazily, since most callers do not need the policy engine."""
     from interlock.desk.signoff.edited_calls import Judge
+    from interlock.tools.secrets import Vault
 
-    return Judge(context.policy, context.settings.approvals.people_for_red)
+    return Judge(context.policy, context.settings.approvals.people_for_red, Vault.of(context.settings))
 
 
 async def deny(context: DeskContext, person: Person, ident: str, *, reason: str) -> View:
