@@ -30,6 +30,16 @@ OUR_QUEUES = {
     "postgresql_4_workers": ("**Interlock, PostgreSQL**", 4),
 }
 
+DECISIONS = {
+    "no_condition": "a call without a condition for its tool",
+    "three_conditions": "three CEL conditions evaluated",
+    "shell": "a pipe of two shell commands",
+    "sql": "a SELECT",
+    "sql_joins": "a SELECT with a join and groups",
+    "sql_merge": "a MERGE",
+}
+ENGINES = {"casbin": "casbin, the three conditions", "cedar": "Cedar, the same", "rego": "Rego, the same"}
+
 
 def figures(name: str) -> dict[str, Any] | None:
     """The record that a benchmark left; None if it was not run."""
@@ -178,3 +188,37 @@ def agents() -> str:
          f"{streams['1000_readers_one_stalled_p50_ms']:g} and {streams['1000_readers_one_stalled_p99_ms']:g} ms"],
     ]  # fmt: skip
     return table(["", "promised", "measured"], rows)
+
+
+def decisions() -> str:
+    """What a decision costs here and in other engines, and what money, the queue, a stop and an answer take."""
+    missing = [name for name in ("policy_decision", "ledger", "approvals", "stop", "tap") if figures(name) is None]
+    if missing:
+        return NOT_YET.format(name=missing[0])
+    decided, money, queue, stop, tap = (
+        (figures(name) or {})["figures"] for name in ("policy_decision", "ledger", "approvals", "stop", "tap")
+    )
+    rows = []
+    for key, label in (DECISIONS | ENGINES).items():
+        found = decided["ours"].get(key) or decided["others"][key]
+        promised = f"{found['target_us']:g} µs" if "target_us" in found else ""
+        if "left_out" in found:
+            rows.append([label, "", f"left out: {found['left_out']}", ""])
+        else:
+            rows.append([label, promised, f"{found['us_median']:g} µs", f"best {found['us_best']:g} µs"])
+    pair = money["sqlite"]["pair_in_one_transaction_ms"]
+    rows += [
+        ["reserving and settling, one transaction, SQLite", f"{money['promised_ms_on_sqlite']:g} ms",
+         f"{pair['p50']:g} ms", f"best {pair['best']:g} ms"],
+        *(
+            [f"a page of {queue['page']} cards of {queue['pending']:,} pending, from the middle, {name}",
+             f"{queue['goal_ms']:g} ms", f"{queue[f'{engine}_middle_ms_p50']:g} ms",
+             f"most {queue[f'{engine}_middle_ms_max']:g} ms"]
+            for engine, name in (("sqlite", "SQLite"), ("postgresql", "PostgreSQL"))
+        ),
+        [f"from a stop to the last of {stop['calls_in_flight']} model calls aborted", f"{stop['goal_s']:g} s",
+         f"{stop['last_aborted_s_median']:g} s", f"most {stop['last_aborted_s_range'][1]:g} s"],
+        ["from an answer to the parked run going on", f"{tap['goal_s']:g} s",
+         f"{tap['goes_on_s_median']:g} s", f"most {tap['goes_on_s_max']:g} s"],
+    ]  # fmt: skip
+    return table(["", "promised", "median", ""], rows)

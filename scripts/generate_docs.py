@@ -114,6 +114,7 @@ PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "mailbox": docs_performance.mailbox,
         "waiting": docs_performance.waiting,
         "agents": docs_performance.agents,
+        "decisions": docs_performance.decisions,
     },
 }
 """For each document its parts, by name."""
