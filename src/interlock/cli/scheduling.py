@@ -80,7 +80,9 @@ def _next(job: "View", now: datetime) -> str:
 
     if not job["on_record"]:
         return "–"
-    return screen.ago(job["next_fire_at"], now) if job["next_fire_at"] else "at the next start"
+    if (at := job["next_fire_at"]) is None:
+        return "at the next start"
+    return screen.ago(at, now) if at > now else "is due"
 
 
 def _show(as_json: bool) -> None:

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 from contextlib import AbstractContextManager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -90,4 +91,9 @@ async def test_list_says_who_fires_the_jobs_and_when_each_was_fired_last(
     first, *others = found["jobs"]
     assert (first["last_status"], {job["last_fired_at"] for job in others}) == ("done", {None})
     assert first["next_fire_at"] > first["last_fired_at"]
+    yesterday = scheduler.runtime.clock.now() - timedelta(days=1)
+    await store.write(lambda tx: tx.run(FIRINGS.update().values(fire_at=yesterday)))
+    args, around = ("-m", "interlock.cli", "scheduler", "--list"), environment(migrated_url, tmp_path)
+    _, listed, _ = await asyncio.to_thread(processes.run, args, folder=tmp_path, environment=around)
+    assert [line.split()[0] for line in listed.splitlines() if "is due" in line] == [first["name"]]
     await scheduler.leadership.release()
