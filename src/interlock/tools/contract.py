@@ -24,6 +24,7 @@ from interlock.tools.errors import ToolError
 if TYPE_CHECKING:
     from interlock.settings import Settings
     from interlock.store.engine import Store
+    from interlock.store.mailboxes.mailbox import Claim
     from interlock.store.tx import Tx
     from interlock.tools.children import Ended
     from interlock.tools.orphans import Record
@@ -110,6 +111,8 @@ class ToolContext(NamedTuple):
     """Looks up a persona by name, in the form that is stored with an agent; None for an unknown name."""
     repeated_by: str | None = None
     """The approval by which a person has the call repeated although its earlier outcome is unknown."""
+    claim: Claim | None = None
+    """The lease of the run; None for a call outside of runs, as in tests."""
 
     def __repr__(self) -> str:
         """Names only the call, so that a tool that prints its context reveals no secrets."""
@@ -131,6 +134,13 @@ class ToolContext(NamedTuple):
     def taint(self) -> tuple[str, ...]:
         """The labels in the form in which they are stored."""
         return tuple(sorted(self.labels))
+
+    async def write(self, unit: Callable[..., Any], *args: Any) -> Any:
+        """Runs a unit in a transaction of its own; what belongs to the outcome of the call goes into `Outcome.writes`.
+
+        Raises LeaseLost, without changes, if the run no longer belongs to this worker. Source: row E10.
+        """
+        return await self.store.write(_leased, self.claim, unit, args)
 
     async def changed_files(self) -> tuple[Write, ...]:
         """The writes that save the changes in the workspace, for `Outcome.writes`."""
@@ -174,6 +184,16 @@ class ToolContext(NamedTuple):
             audit.note, CHILD_ENDED, self.actor, self.now, project_id=self.project_id, mission_id=self.mission_id,
             task_id=self.task_id, run_id=self.run_id, subject=self.call_id, program=child.program, pid=child.pid,
         )  # fmt: skip
+
+
+def _leased(tx: Tx, claim: Claim | None, unit: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """Checks the lease last: a unit may have to lock the lane of the run before the run itself."""
+    from interlock.store.mailboxes import mailbox
+
+    result = unit(tx, *args)
+    if claim is not None:
+        mailbox.own(tx, claim, even_if_controlled=True)
+    return result
 
 
 ToolFunction = Callable[..., Awaitable[object]]

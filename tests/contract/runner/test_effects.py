@@ -8,11 +8,13 @@ import pytest
 
 from interlock.agents.running import runner
 from interlock.agents.running.interruption import Interrupt
-from interlock.llm.messages import ToolResult
+from interlock.llm.messages import ToolResult, ToolUse
 from interlock.store.mailboxes import leases
 from interlock.store.runs import traces
+from interlock.store.schema import Memory, MemoryBlock, Subagent, table
+from interlock.store.tx import Tx
 from interlock.testing.scripted import ScriptedModel, calls
-from interlock.tools.registry import OutcomeUnknown, Tool, ToolContext, ToolError
+from interlock.tools.registry import OutcomeUnknown, Tool, ToolContext, ToolError, tool
 from tests.contract.runner.stage import WORKER, CountingStore, Stage, staged, told
 
 
@@ -253,6 +255,38 @@ async def test_finished_calls_are_not_repeated_by_who_takes_over(store: Counting
     assert [args for _, _, args in effect.seen] == [{"n": 1}, {"n": 2}, {"n": 2}]
     assert await stage.ended(run) == ("completed", "end_turn")
     assert len(stage.model.requests) == 3
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        calls("store_memory", "2", content="The kiosk opens in May."),
+        calls("update_memory", "2", label="human", append="Ada plans the kiosk.", reason="she said so"),
+        calls("start_background_agent", "2", prompt="count them"),
+    ],
+    ids=lambda wish: wish.name,
+)
+async def test_tool_writes_nothing_for_a_worker_that_has_lost_the_run(
+    store: CountingStore, tmp_path: Path, wish: ToolUse
+) -> None:
+    @tool(risk="YELLOW", idempotent=True, outside=False)
+    async def stand_still() -> str:
+        """Takes so long that the run is given to another worker."""
+        await store.write(leases.take_back, WORKER, stage.clock.now())
+        assert [claim.run.id for claim in await stage.claim("other")] == [run]
+        return "at last"
+
+    stage = await staged(store, tmp_path, ScriptedModel([calls("stand_still", "1"), wish]), [stand_still])
+    run = await stage.think()
+    await runner.handle(stage.runtime, await stage.take(run), Interrupt())
+    assert await store.read(kept_apart) == []
+    row = await stage.run(run)
+    assert (row.status, row.worker_id, await stage.statuses(run)) == ("running", "other", ["ready", "ready"])
+
+
+def kept_apart(tx: Tx) -> list[Any]:
+    """What tools write in transactions of their own."""
+    return [row for model in (Memory, MemoryBlock, Subagent) for row in tx.rows(table(model).select())]
 
 
 async def test_secrets_in_a_result_reach_neither_model_nor_record(store: CountingStore, tmp_path: Path) -> None:

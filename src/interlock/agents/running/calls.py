@@ -74,6 +74,7 @@ def context(session: Session, call_id: str, token: str) -> ToolContext:
         actor=session.actor,
         labels=session.labels,
         cast=partial(subagents.cast, runtime),
+        claim=session.claim,
     )
 
 

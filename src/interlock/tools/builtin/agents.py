@@ -38,7 +38,7 @@ async def _started(ctx: ToolContext, prompt: str, persona: str | None, label: st
         per_parent=limits.per_parent, life_s=limits.life_s,
     )  # fmt: skip
     try:
-        started: Started = await ctx.store.write(subagents.start, order, ctx.now)
+        started: Started = await ctx.write(subagents.start, order, ctx.now)
     except StoreError:
         raise
     except InterlockError as error:

@@ -53,7 +53,7 @@ async def _send(
         written_at=ctx.now,
     )
     news = ctx.store.listener()
-    await ctx.store.write(_post, letter, ctx.project_id, ctx.run_id, ctx.repeated_by, ctx.now)
+    await ctx.write(_post, letter, ctx.project_id, ctx.run_id, ctx.repeated_by, ctx.now)
     return _report(letter, await _fate(ctx.store, letter.token, news, wait_s))
 
 

@@ -134,7 +134,7 @@ async def _written(ctx: ToolContext, unit: Any, *args: Any) -> Any:
     Raises ToolError on failure.
     """
     try:
-        return await ctx.store.write(unit, *args)
+        return await ctx.write(unit, *args)
     except StoreError:
         raise
     except InterlockError as error:
