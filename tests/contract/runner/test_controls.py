@@ -258,6 +258,31 @@ async def test_squad_stays_stopped_when_its_worker_is_killed(store: CountingStor
         await becomes(stage, run, "completed")
 
 
+async def test_run_whose_worker_has_not_heard_of_a_stop_is_stopped_although_the_squad_was_resumed(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    asked, may_answer = asyncio.Event(), asyncio.Event()
+
+    async def late(_: ModelRequest) -> Scripted:
+        asked.set()
+        await may_answer.wait()
+        return calls("wait", "1")
+
+    gate = Gate(idempotent=False)
+    stage = await staged(store, tmp_path, ScriptedModel(late, "done"), [gate.tool])
+    run = await stage.think()
+    working_on = asyncio.create_task(runner.handle(stage.runtime, await stage.take(run), Interrupt()))
+    await asked.wait()
+    assert (await emergency.stop(stage.runtime, stage.ada, wait_s=0))["still_running"] == [run]
+    assert [each["id"] for each in (await emergency.resume(stage.runtime, stage.ada, wait_s=0))["runs"]] == [run]
+    may_answer.set()
+    gate.may_end.set()
+    await working_on
+    assert (gate.count, (await stage.run(run)).status) == (0, "created")
+    await stage.work()
+    assert await stage.ended(run) == ("completed", "end_turn")
+
+
 async def test_answer_given_under_a_pause_is_taken_up_afterwards(store: CountingStore, tmp_path: Path) -> None:
     stage = await staged(store, tmp_path, ScriptedModel(calls("ask_operator", "1", question="which?"), "done"))
     run = await stage.think()

@@ -69,9 +69,15 @@ async def stop(
 
 
 async def resume(
-    context: DeskContext, person: Person, *, reason: str | None = None, said_at: datetime | None = None
-) -> View:  # fmt: skip
-    """Resumes the squad, each run from where it was; returns as `pause`. A stop in progress is completed first.
+    context: DeskContext,
+    person: Person,
+    *,
+    reason: str | None = None,
+    said_at: datetime | None = None,
+    wait_s: float = executing.PROOF_S,
+) -> View:
+    """Resumes the squad, each run from where it was; returns as `pause`. A stop in progress is completed first: a run
+    whose worker has not complied after `wait_s` is still cut off once its worker responds.
 
     INVARIANT: what was stopped after the command was given stays stopped. `said_at` is that time, if not now.
 
@@ -80,7 +86,7 @@ async def resume(
     require_operator(person, "let the squad go on")
     seen = await context.store.read(controls.standing)
     if seen.mode is Mode.STOPPED:
-        await executing.stop_report(context, await context.store.read(executing.at_work), executing.PROOF_S)
+        await executing.stop_report(context, await context.store.read(executing.at_work), wait_s)
     words, now = _words(reason), context.clock.now()
     return await context.store.write(_resume, person, words, context.settings.project, now, seen.version, said_at)
 
@@ -187,6 +193,9 @@ def _resume(
     is_old = said_at is not None and found.set_at is not None and found.set_at > said_at + CLOCKS
     if found.mode is not Mode.RUNNING and (found.version != seen or is_old):
         raise Overtaken("resume", f"the squad was {_held(found.mode)} by {_name(tx, found.set_by) or 'somebody'}")
+    if found.mode is Mode.STOPPED:
+        for run in leases.at_work(tx):
+            leases.ask_back(tx, run.id, at_once=True)
     return _change(tx, person, Mode.RUNNING, reason, project_id, now)
 
 
