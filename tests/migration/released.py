@@ -21,13 +21,15 @@ RELEASED = {
     "0004": "cf7692b1fe681721398a034a534b308a17830985c50a45d106fdb28ed4e6baf9",
     "0005": "0ceeee8631c45fcfa3bb48375e909a77db7f39294097abea9e34703d1039c855",
     "0006": "ce9841832c02d8d8afadd4040a808f676f574ddf9ce879db8a928a38deb49cda",
+    "0007": "26945593871ae1b84bfa9e31abd4271de8f9f3042912453fed0d8b54a2a89be3",
+    "0008": "38e2c791e6bbd762576fd3c427fd93958c0f7d876c35b25d2cd8ad170fc00eb3",
 }
 """Each with the SHA-256 of its module."""
 RELEASES = ("0001", "0002", "0004", "0006")
-"""What the releases left databases at: 0003 and 0004 came out together, as did 0005
-and 0006, and one transaction makes both.
+"""What earlier releases left databases at: 0003 and 0004 came out together, as did 0005
+and 0006, and one transaction makes both. 0007 and 0008 are those of this version.
 
-A release adds its revisions, its rows and, in place of the last one, its sources.
+A new revision after a release is added with the release's rows and, in place of the last one, its sources.
 """
 SOURCES = FOLDER / "0006.tar.xz"
 """The code of the release before this version."""
