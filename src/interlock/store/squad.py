@@ -258,7 +258,7 @@ def add_record(tx: Tx, member_id: str, *, done: bool) -> None:
 
 
 def set_state(tx: Tx, member_id: str, state: str, reason: str | None, *, seen: str | None = None) -> bool:
-    """Changes a member's state (ACTIVE, PAUSED, QUARANTINED, TERMINATED) and opens or closes its mailboxes.
+    """Changes a member's state (ACTIVE, PAUSED, QUARANTINED) and opens or closes its mailboxes.
 
     With `seen`, only if that is still its state, else False: a pause for money never lifts a quarantine.
     """

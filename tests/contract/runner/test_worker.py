@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,17 @@ async def test_failing_runs_leave_the_worker_at_work(store: CountingStore, tmp_p
     async with working(stage, concurrency=1):
         await over(stage, *runs)
     assert sorted([(await stage.run(run)).status for run in runs]) == ["completed", "completed", "failed", "failed"]
+
+
+async def test_runs_whose_persona_was_deleted_go_on_with_the_one_that_their_agents_have(
+    store: CountingStore, tmp_path: Path
+) -> None:
+    stage = await staged(store, tmp_path, ScriptedModel(otherwise="done"))
+    runs = [await stage.think(), await stage.chat()]
+    stage.runtime = replace(stage.runtime, personas=replace(stage.runtime.personas, personas={}))
+    async with working(stage):
+        await over(stage, *runs)
+    assert [await stage.ended(run) for run in runs] == [("completed", "end_turn")] * len(runs)
 
 
 class Flaky(Store):

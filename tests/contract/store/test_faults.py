@@ -13,7 +13,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from interlock.store.drivers.postgres import Unreachable
+from interlock.store.drivers.postgres import PostgresDriver, Unreachable
 from interlock.store.engine import Store
 from interlock.store.errors import StoreUnavailable
 from interlock.store.schema import Meta
@@ -117,6 +117,29 @@ async def test_full_disk_is_one_clear_error_and_loses_nothing(migrated_sqlite_ur
         await store.write(lambda tx: tx.run(sa.text("PRAGMA max_page_count = 1073741823")))
         await store.write(put, "after")
         assert await store.read(keys) == sorted(["before", *kept, "after"])
+
+
+NO_SPACE = """
+CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS
+$$BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END$$;
+CREATE TRIGGER no_space BEFORE INSERT ON meta FOR EACH STATEMENT EXECUTE FUNCTION no_space()
+"""
+
+
+async def test_full_disk_of_a_server_is_an_outage_after_which_work_goes_on(migrated_postgres_url: str) -> None:
+    async with Store(migrated_postgres_url) as store:
+        assert isinstance(store.driver, PostgresDriver)
+        store.driver.patience_s = 0.1
+        with psycopg.connect(migrated_postgres_url, autocommit=True) as admin:
+            admin.execute(NO_SPACE)
+            try:
+                with pytest.raises(Unreachable, match=r"No space left on device.*: try again$") as failed:
+                    await store.write(put, "key")
+                assert failed.value.is_cut_off
+            finally:
+                admin.execute("DROP FUNCTION no_space CASCADE")
+        assert await store.write(put, "key") == "key"
+        assert await store.read(keys) == ["key"]
 
 
 NO_ROOM = """

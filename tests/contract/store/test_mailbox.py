@@ -2,6 +2,9 @@
 
 from datetime import timedelta
 
+import pytest
+import sqlalchemy as sa
+
 from interlock.store.engine import Store
 from interlock.store.mailboxes import mailbox
 from interlock.store.mailboxes.mailbox import Claim
@@ -52,6 +55,16 @@ async def test_agent_has_one_running_run(store: Store) -> None:
     await store.write(done, first[0])
     assert await store.read(mailbox.has_ready, T0)
     assert await take_ids(store) == ["r1"]
+
+
+async def test_database_itself_refuses_an_agent_a_second_running_run(store: Store) -> None:
+    coder = await store.write(agent, "a")
+    for key in ("r0", "r1"):
+        await store.write(mailbox.post, message(coder, key), T0)
+    await take(store)
+    overtaking = sa.update(mailbox.RUNS).where(mailbox.RUNS.c.id == "r1").values(status="running")
+    with pytest.raises(Exception, match=r"(?i)unique"):
+        await store.write(lambda tx: tx.run(overtaking))
 
 
 async def test_claim_takes_no_more_than_it_was_asked_to(store: Store) -> None:

@@ -13,7 +13,7 @@ from interlock.store.mailboxes import mailbox
 from interlock.store.messages import conversations, outbox
 from interlock.store.messages.conversations import Origin
 from tests import processes
-from tests.contract.store.furniture import PROJECT, T0, agent, message
+from tests.contract.store.furniture import PROJECT, T0, agent, agents, message
 from tests.quickness import TRIES, within
 
 LONG_S = 20
@@ -117,6 +117,17 @@ async def test_listener_whose_connection_is_cut_hears_again(migrated_postgres_ur
         await other.write(mailbox.post, message(coder, "run"), T0)
         await waiting
         assert monotonic() - began < LONG_S
+
+
+async def test_posts_that_are_committed_together_wake_other_processes_once(migrated_postgres_url: str) -> None:
+    """A notification takes a lock of the whole server at its commit: one for each transaction halves the speed."""
+    async with Store(migrated_postgres_url) as store:
+        names = await store.write(agents, 40)
+        with psycopg.connect(migrated_postgres_url, autocommit=True) as listening:
+            listening.execute(f"LISTEN {WAKE_CHANNEL}")
+            await asyncio.gather(*(store.write(mailbox.post, message(name, name), T0) for name in names))
+            woken = len(list(listening.notifies(timeout=20, stop_after=1)))
+            assert woken + len(list(listening.notifies(timeout=0.1))) < len(names) / 2
 
 
 async def test_change_that_nobody_listens_to_wakes_no_other_process(migrated_postgres_url: str) -> None:
