@@ -1,15 +1,17 @@
 """From an emergency stop to the last aborted call: many model calls in flight, stopped through another desk.
 
-Measured at the provider's server.
+On SQLite by one box, on PostgreSQL by four that share the calls; measured at the provider's server.
 """
 
 import asyncio
+import contextlib
 import statistics
-import tempfile
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from bench.databases import databases
+from bench.peers.environment import work_folder
 from interlock.app.box import Interlock
 from interlock.desk.operations import emergency
 from interlock.store import squad
@@ -20,34 +22,40 @@ from interlock.testing.messages_script import Answer, Ending, text
 
 NAME = "emergency stop to the last call aborted"
 GOAL_S = 2.0
+BOXES = {"sqlite": 1, "postgresql": 4}
 
 
 def run(quick: bool) -> dict[str, Any]:
     """Seconds until the last call in flight has disappeared from the server, for several stops."""
     rounds, width = (3, 8) if quick else (10, 32)
-    with tempfile.TemporaryDirectory() as folder:
-        took = asyncio.run(_stops(Path(folder), rounds, width))
-    return {
-        "calls_in_flight": width,
-        "last_aborted_s_median": round(statistics.median(took), 3),
-        "last_aborted_s_range": [round(min(took), 3), round(max(took), 3)],
-        "goal_s": GOAL_S,
-    }
+    figures: dict[str, Any] = {"calls_in_flight": width, "goal_s": GOAL_S}
+    with work_folder() as folder, databases(folder) as made:
+        for engine, boxes in BOXES.items():
+            took = asyncio.run(_stops(folder / engine, made.url(engine), rounds, width, boxes))
+            figures[engine] = {
+                "executing_boxes": boxes,
+                "last_aborted_s_median": round(statistics.median(took), 3),
+                "last_aborted_s_range": [round(min(took), 3), round(max(took), 3)],
+            }
+    return figures
 
 
-async def _stops(folder: Path, rounds: int, width: int) -> list[float]:
-    """The executing box and the stopping one have stores of their own, as two processes have."""
+async def _stops(folder: Path, url: str, rounds: int, width: int, boxes: int) -> list[float]:
+    """Each executing box and the stopping one have stores of their own, as processes have."""
+    folder.mkdir()
     hang = Answer([text("on its way " * 50)], ending=Ending.HANG, events_before_ending=4)
     took = []
     async with MessagesApi(lambda *_: hang) as api:
         env = {"ANTHROPIC_API_KEY": "bench", "ANTHROPIC_BASE_URL": api.base_url}
         common: dict[str, Any] = {
             "cwd": folder, "env": env, "home": folder / "home", "model": "anthropic/claude-haiku-5-5",
-            "project_day_usd": 1e6, "concurrency": width,
+            "database_url": url, "project_day_usd": 1e6, "concurrency": width // boxes,
         }  # fmt: skip
-        async with Interlock.open(**common) as works, Interlock.open(**common) as stops:
-            await works.runtime.store.write(_post, width, works.runtime)
-            await works.start()
+        async with contextlib.AsyncExitStack() as stack:
+            stops, *works = [await stack.enter_async_context(Interlock.open(**common)) for _ in range(1 + boxes)]
+            await stops.runtime.store.write(_post, width, stops.runtime)
+            for box in works:
+                await box.start()
             for number in range(1, rounds + 1):
                 await api.until(lambda api, least=number * width: len(api.hanging) >= least)  # type: ignore[misc]
                 begun = perf_counter()

@@ -216,8 +216,12 @@ def decisions() -> str:
              f"most {queue[f'{engine}_middle_ms_max']:g} ms"]
             for engine, name in (("sqlite", "SQLite"), ("postgresql", "PostgreSQL"))
         ),
-        [f"from a stop to the last of {stop['calls_in_flight']} model calls aborted", f"{stop['goal_s']:g} s",
-         f"{stop['last_aborted_s_median']:g} s", f"most {stop['last_aborted_s_range'][1]:g} s"],
+        *(
+            [f"from a stop to the last of {stop['calls_in_flight']} model calls aborted, {name}",
+             f"{stop['goal_s']:g} s", f"{stop[engine]['last_aborted_s_median']:g} s",
+             f"most {stop[engine]['last_aborted_s_range'][1]:g} s"]
+            for engine, name in (("sqlite", "SQLite"), ("postgresql", "four executing boxes on PostgreSQL"))
+        ),
         ["from an answer to the parked run going on", f"{tap['goal_s']:g} s",
          f"{tap['goes_on_s_median']:g} s", f"most {tap['goes_on_s_max']:g} s"],
     ]  # fmt: skip
