@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from interlock.llm.messages import Message, ModelRef, ModelRequest, Text
-from interlock.llm.providers import ProviderSettings, open_model
+from interlock.llm.providers import ProviderAccess, open_model
 from interlock.testing.chat_script import ChatAnswer
 from interlock.testing.messages_script import Answer, text
 
@@ -92,7 +92,7 @@ def _openai(base_url: str) -> tuple[Call, Call, Close]:
     import openai
 
     client = openai.AsyncOpenAI(api_key="sk-bench-key", base_url=base_url, max_retries=0)
-    model = open_model(ModelRef("openai", "m"), ProviderSettings("sk-bench-key", base_url))
+    model = open_model(ModelRef("openai", "m"), ProviderAccess("sk-bench-key", base_url))
 
     async def sdk() -> int:
         stream = await client.chat.completions.create(
@@ -114,7 +114,7 @@ def _anthropic(base_url: str) -> tuple[Call, Call, Close]:
     import anthropic
 
     client = anthropic.AsyncAnthropic(api_key="sk-bench-key", base_url=base_url, max_retries=0)
-    model = open_model(ModelRef("anthropic", "m"), ProviderSettings("sk-bench-key", base_url))
+    model = open_model(ModelRef("anthropic", "m"), ProviderAccess("sk-bench-key", base_url))
 
     async def sdk() -> int:
         stream = await client.messages.create(**PROMPT, max_tokens=4096, stream=True)

@@ -21,7 +21,7 @@ from interlock.app.box import Interlock
 from interlock.core.telemetry import Silent, Span
 from interlock.core.values import SYSTEM
 from interlock.llm.messages import Message, ModelRef, ModelRequest, Reply, StopReason, StreamItem, Text, ToolUse, Usage
-from interlock.llm.providers import Models, ProviderSettings
+from interlock.llm.providers import Models, ProviderAccess
 from interlock.store import squad
 from interlock.store.mailboxes import mailbox
 from interlock.store.mailboxes.mailbox import Post
@@ -84,7 +84,7 @@ class OneModel(Models):
     """A pool with one model for every name."""
 
     def __init__(self) -> None:
-        super().__init__({"anthropic": ProviderSettings("no key is needed")})
+        super().__init__({"anthropic": ProviderAccess("no key is needed")})
         self.model = Scripted()
 
     async def get(self, ref: ModelRef) -> Scripted:

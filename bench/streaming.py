@@ -26,7 +26,7 @@ from interlock.desk.identities import tokens
 from interlock.llm.messages import Delta, ModelRequest, StreamItem
 from interlock.testing.runtime import open_runtime
 from interlock.testing.scripted import ScriptedModel, reply_of
-from interlock.web.api import Gate, Live, Premises, api
+from interlock.web.api import Gate, Live, Services, api
 from interlock.web.http import BODY_S, MOST_BYTES, application, listen, serving
 
 NAME = "Streaming: first delta to an SSE client, 1,000 readers of which one is stalled, SQLite"
@@ -103,18 +103,18 @@ async def served(folder: Path) -> AsyncIterator[Home]:
     """A home that executes, with HTTP on a port of its own."""
     async with open_runtime(folder, Stamped(), clock=SystemClock()) as runtime:
         box = Interlock(runtime, await local_person(runtime.settings, runtime.store, runtime.clock, "python"))
-        premises = Premises(Live(runtime), box.answers, Gate(runtime))
+        services = Services(Live(runtime), box.answers, Gate(runtime))
         token = str((await tokens.create(runtime, box.person, "bench"))["token"])
         listening = listen("127.0.0.1", 0)
 
         async def ready() -> None:
             return
 
-        app = application([], ready, api=api(premises, version="0", most_bytes=MOST_BYTES, body_s=BODY_S))
+        app = application([], ready, api=api(services, version="0", most_bytes=MOST_BYTES, body_s=BODY_S))
         await box.start()
         async with serving(app, listening):
             yield Home(box, listening.getsockname()[1], token)
-            await premises.close()
+            await services.close()
             await box.stop()
 
 

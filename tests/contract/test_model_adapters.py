@@ -22,7 +22,7 @@ from interlock.llm.messages import (
     block_to_json,
 )
 from interlock.llm.openai_dialects import DIALECTS
-from interlock.llm.providers import FACTORIES, ProviderSettings, open_model
+from interlock.llm.providers import FACTORIES, ProviderAccess, open_model
 from interlock.testing.chat_api import ChatApi
 from interlock.testing.chat_script import ChatAnswer, ChatScripted, call
 from interlock.testing.messages_api import MessagesApi
@@ -67,7 +67,7 @@ def api_of(provider: str) -> MessagesApi | ChatApi:
 @pytest.fixture(params=["anthropic", "google", "mistral", "openai", "openrouter", "rehearsal", CUSTOM])
 async def model(request: pytest.FixtureRequest) -> AsyncIterator[Model]:
     async with api_of(request.param) as api:
-        adapter = open_model(ModelRef(request.param, "m"), ProviderSettings("sk-test-key", api.base_url))
+        adapter = open_model(ModelRef(request.param, "m"), ProviderAccess("sk-test-key", api.base_url))
         yield adapter
         await adapter.close()
 
@@ -86,7 +86,7 @@ async def told(model: Model, request: ModelRequest) -> tuple[list[Delta], Reply]
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_an_adapter_names_its_provider(provider: str) -> None:
-    adapter = open_model(ModelRef(provider, "m"), ProviderSettings("sk-test-key", "http://127.0.0.1:9"))
+    adapter = open_model(ModelRef(provider, "m"), ProviderAccess("sk-test-key", "http://127.0.0.1:9"))
     assert adapter.provider == provider
     assert adapter.simulated is (provider == "rehearsal")
 

@@ -29,7 +29,7 @@ from interlock.llm.messages import (
     Usage,
 )
 from interlock.llm.openai_compatible import OpenAICompatibleModel
-from interlock.llm.providers import ProviderSettings, open_model
+from interlock.llm.providers import ProviderAccess, open_model
 from interlock.testing.chat_api import ChatApi
 from interlock.testing.chat_script import ChatAnswer, ChatScript, ChatScripted, call, chunk, in_order, line, stream
 from interlock.testing.messages_script import Ending, HangUp, Raw, Refusal
@@ -47,7 +47,7 @@ async def served(
     *answers: ChatScripted, script: ChatScript | None = None, key: str = KEY, provider: str = "openai"
 ) -> AsyncIterator[tuple[ChatApi, Model]]:
     async with ChatApi(script or in_order(*answers), api_key=KEY) as api:
-        model = open_model(ModelRef(provider, "m"), ProviderSettings(key, api.base_url))
+        model = open_model(ModelRef(provider, "m"), ProviderAccess(key, api.base_url))
         try:
             yield api, model
         finally:
@@ -125,9 +125,7 @@ async def test_the_request_carries_prompt_tools_and_key_and_nothing_of_the_envir
 
 async def test_headers_of_the_settings_go_with_every_call() -> None:
     async with ChatApi(in_order(ChatAnswer("so"))) as api:
-        model = open_model(
-            ModelRef("in-house", "m"), ProviderSettings(None, api.base_url, headers={"X-Tenant": "seven"})
-        )
+        model = open_model(ModelRef("in-house", "m"), ProviderAccess(None, api.base_url, headers={"X-Tenant": "seven"}))
         await reply_of(model)
         await model.close()
     assert api.requests[0].headers["x-tenant"] == "seven"

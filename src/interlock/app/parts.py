@@ -16,7 +16,7 @@ from interlock.core.errors import ConfigError, UsageError
 from interlock.desk.chats.routing import TextRouter
 from interlock.llm.circuits import Circuits
 from interlock.llm.prices import PriceTable
-from interlock.llm.providers import Models, ProviderSettings, resolve_model
+from interlock.llm.providers import Models, ProviderAccess, resolve_model
 from interlock.memory.chats import after_chat
 from interlock.oversight import learner
 from interlock.policy.in_force import InForce
@@ -105,10 +105,10 @@ def load_instructions(settings: Settings) -> Bootstrap:
     return PromptSources(settings, Vault.of(settings)).folder.look_now()
 
 
-def providers_of(settings: Settings) -> dict[str, ProviderSettings]:
+def providers_of(settings: Settings) -> dict[str, ProviderAccess]:
     """The settings of each provider that has any."""
     return {
-        name: ProviderSettings(
+        name: ProviderAccess(
             settings.key(name),
             given.base_url,
             given.protocol,

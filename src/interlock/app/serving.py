@@ -53,7 +53,7 @@ async def served(box: Interlock, host: str, port: int, *, always: bool) -> Async
 async def _door(
     box: Interlock, surfaces: Surfaces, host: str, port: int
 ) -> AsyncIterator[tuple[str, "asyncio.Task[None]"]]:
-    from interlock.web.api import Gate, Live, Premises, api
+    from interlock.web.api import Gate, Live, Services, api
     from interlock.web.http import BODY_S, MOST_BYTES, Hook, application, listen, serving
 
     complaint = Complaint(_log)
@@ -67,16 +67,16 @@ async def _door(
         complaint.over()
 
     box.relay(listens=True)
-    premises = Premises(Live(box.runtime), box.answers, Gate(box.runtime))
+    services = Services(Live(box.runtime), box.answers, Gate(box.runtime))
     listening = listen(host, port)
     name, bound = listening.getsockname()[:2]
     hooks = [Hook(path, handle) for path, handle in surfaces.hooks.items()]
-    within = api(premises, version=version("interlock"), most_bytes=MOST_BYTES, body_s=BODY_S)
+    within = api(services, version=version("interlock"), most_bytes=MOST_BYTES, body_s=BODY_S)
     async with serving(application(hooks, ready, api=within), listening) as task:
         try:
             yield f"http://{f'[{name}]' if ':' in name else name}:{bound}", task
         finally:
-            await premises.close()
+            await services.close()
 
 
 @contextlib.asynccontextmanager

@@ -1,7 +1,7 @@
 """Claude through the official SDK, or a server that speaks its Messages API.
 
-The only module that imports `anthropic`. What a request or an answer looks like belongs to `anthropic_request`
-and `anthropic_events`; deadlines, connections and faults to `sdk_model`.
+The only module that imports `anthropic`. The format of requests is in `anthropic_request`, that of answers in
+`anthropic_events`; deadlines, connections and errors are handled in `sdk_model`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,8 +16,9 @@ from interlock.llm.sdk_model import Assembly, Endpoint, SdkModel
 class AnthropicModel(SdkModel):
     """A `Model` over the Messages API of Anthropic or of a server that speaks it.
 
-    Building one imports the SDK (over a second the first time). Raises UsageError for a key or a base URL
-    that cannot be one.
+    Constructing one imports the SDK, which takes over a second the first time.
+
+    Raises UsageError for an invalid key or base URL.
     """
 
     def __init__(

@@ -1,13 +1,13 @@
-"""An answer put together from the events of the Messages API, with the usage known at every moment.
+"""Assembles an answer from the events of the Messages API; its usage so far is known at any moment.
 
-It reads plain dicts and tolerates what it does not know; the network belongs to `anthropic`.
+Events are plain dicts, and unknown ones are ignored; the network is `anthropic`'s job.
 """
 
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from interlock.llm.http_faults import ToldError
+from interlock.llm.http_faults import ReportedError
 from interlock.llm.messages import (
     Block,
     Delta,
@@ -28,10 +28,10 @@ _STOP_REASONS = {**{reason.value: reason for reason in StopReason}, "compaction"
 
 
 class MessageAssembly:
-    """An answer on its way.
+    """An answer while it is received.
 
-    Feed it every event; `finished` is True after `message_stop`. `usage` is None until the provider reported
-    some. An event that makes no sense raises KeyError, TypeError, AttributeError or ValueError.
+    Pass every event to `accept`; `finished` is True after `message_stop`. `usage` is None until the provider has
+    reported some. A malformed event raises KeyError, TypeError, AttributeError or ValueError.
     """
 
     def __init__(self, provider: str) -> None:
@@ -46,9 +46,12 @@ class MessageAssembly:
         self._drafts: dict[int, _Draft] = {}
 
     def accept(self, event: Mapping[str, Any]) -> Iterator[Delta]:
-        """Takes one event in and yields what of it can be shown. Raises ToldError for an error."""
+        """Adds an event; yields the deltas in it.
+
+        Raises ReportedError for an error event.
+        """
         if event.get("error") or event.get("type") == "error":
-            raise ToldError(event)
+            raise ReportedError(event)
         self.begun = True
         match event["type"]:
             case "message_start":
@@ -73,17 +76,17 @@ class MessageAssembly:
                     yield from self.accept(streamed)
 
     def is_whole(self) -> bool:
-        """Never: only `message_stop` ends a message."""
+        """Always False: only `message_stop` completes a message."""
         return False
 
     def streamed_tokens(self) -> int:
-        """About how many tokens of words have come."""
+        """An estimate of the output tokens received so far."""
         return math.ceil(self._chars / CHARS_PER_TOKEN)
 
     def reply(self, request_id: str | None, unreported: Usage) -> Reply:
-        """The whole answer; blocks that were cut off by the token limit are kept as far as they came.
+        """The complete answer; blocks that the token limit cut off are kept as far as they were received.
 
-        Where the provider reported no usage at all, `unreported` and an estimate of the words stand in.
+        If the provider reported no usage at all, it is `unreported` plus an estimate of the output.
         """
         blocks = tuple(b for _, draft in sorted(self._drafts.items()) for b in draft.blocks(self.provider))
         message = Message("assistant", blocks)
@@ -102,7 +105,7 @@ class MessageAssembly:
 
 
 def events_of(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The events that would have told a message that came in one piece."""
+    """The events of a message that was received in one piece, as if it had been streamed."""
     yield {"type": "message_start", "message": message}
     for index, block in enumerate(message.get("content") or []):
         yield {"type": "content_block_start", "index": index, "content_block": block}
@@ -111,7 +114,7 @@ def events_of(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def counted(report: Any, before: Usage | None) -> Usage | None:
-    """The usage after one more report. Reports are cumulative, so a count never shrinks; junk counts as nothing."""
+    """The usage after one more report. Reports are cumulative, so a count never shrinks; invalid ones count as 0."""
     if not isinstance(report, Mapping):
         return before
     old = before or Usage()
@@ -132,7 +135,7 @@ def counted(report: Any, before: Usage | None) -> Usage | None:
 
 
 class _Draft:
-    """One content block on its way."""
+    """A content block while it is received."""
 
     def __init__(self, start: Mapping[str, Any]) -> None:
         self._type = str(start["type"])

@@ -1,6 +1,6 @@
-"""The body of a Messages API request from a neutral one: blocks, cache breakpoints, thinking, effort.
+"""Converts a neutral request to the body of a Messages API request: blocks, cache breakpoints, thinking, effort.
 
-Talking to the network belongs to `anthropic`; reading answers to `anthropic_events`.
+The network is `anthropic`'s job; answers are read in `anthropic_events`.
 """
 
 import re
@@ -41,10 +41,10 @@ Source: https://platform.claude.com/docs/en/build-with-claude/prompt-caching#cac
 def request_body(request: ModelRequest, provider: str) -> dict[str, Any]:
     """The JSON body without `stream`.
 
-    Cache breakpoints stand on the last tool, the last stable system part, the end of the conversation, and where the
-    conversation ended in the call before: the API looks for what it has only 20 blocks back from each, and a turn can
-    be longer. There is none behind so little that it would not be cached.
-    A temperature is never sent: the API refuses it. Opaque blocks of other providers are left out.
+    Cache breakpoints are set on the last tool, the last stable system part, the end of the conversation, and its end in
+    the previous call: the API looks for cached prefixes only 20 blocks back from each, and a turn can be longer. None
+    is set where the prefix is too short to be cached. No temperature is sent: the API rejects it. Opaque blocks of
+    other providers are left out.
     """
     least = next((tokens for names, tokens in _LEAST_CACHED_BY if names.match(request.model)), _LEAST_CACHED)
     stable = sum(tool_tokens(tool) for tool in request.tools)
@@ -81,7 +81,7 @@ def _tools(tools: tuple[ToolSpec, ...], *, is_marked: bool) -> list[dict[str, An
 
 
 def _messages(messages: tuple[Message, ...], provider: str, least: int) -> list[dict[str, Any]]:
-    """The conversation, marked at its end and where it ended before, each behind at least so many of its tokens."""
+    """The conversation with breakpoints at its end and its previous end, each after at least `least` tokens."""
     out: list[dict[str, Any]] = []
     ends, tokens = _ends(messages), 0
     for position, message in enumerate(messages):
@@ -100,16 +100,16 @@ def _messages(messages: tuple[Message, ...], provider: str, least: int) -> list[
 
 
 def _ends(messages: tuple[Message, ...]) -> tuple[int, ...]:
-    """Where the conversation ends, and where it ended when the model was last asked."""
+    """The indices at which the conversation ends, and at which it ended in the previous call."""
     last = len(messages) - 1
     before = next((at for at in range(last - 1, -1, -1) if messages[at].role == "user"), None)
     return (last,) if before is None else (before, last)
 
 
 def _kept(message: Message, provider: str) -> list[Block]:
-    """What this provider accepts: no blank text, no unsigned thinking, nothing that another provider wrote or drew.
+    """The blocks that this provider accepts: no blank text, no unsigned thinking, nothing that another provider made.
 
-    A text that its own opaque form follows (a text with citations) is sent once, in that form.
+    A text that is followed by its own opaque form (a text with citations) is sent once, in that form.
     """
     kept: list[Block] = []
     for block in message.blocks:

@@ -1,4 +1,4 @@
-"""Ids of tool calls as providers allow them: a conversation may go on with another provider than it began with."""
+"""Makes ids of tool calls valid for a provider: a conversation may continue with another one than it began with."""
 
 import hashlib
 import re
@@ -9,7 +9,7 @@ _CHARS = 9
 
 
 def fitting(ident: str, allowed: re.Pattern[str]) -> str:
-    """The id where it is allowed, else nine letters and digits: for the same id always the same."""
+    """The id if it matches `allowed`, else nine letters and digits that are always the same for this id."""
     if allowed.fullmatch(ident):
         return ident
     number = int.from_bytes(hashlib.sha256(ident.encode("utf-8", "replace")).digest()[:8], "big")

@@ -1,6 +1,6 @@
-"""Whether a provider is called at all: after some faults in a row it is left alone, then tried by one caller.
+"""Circuit breakers: a provider is not called for a while after several faults in a row, then tried by one caller.
 
-What a run does instead belongs to the runner; when one call is tried again, to `retries`.
+What a run does meanwhile is the runner's job; retrying a single call is decided in `retries`.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ TRIAL_S = 600.0
 
 @dataclass(slots=True)
 class Circuit:
-    """Of one provider; times are seconds of a monotonic clock."""
+    """The circuit of one provider; times are seconds of a monotonic clock."""
 
     faults: int = 0
     """In a row."""
@@ -34,7 +34,7 @@ class Circuit:
 
 
 class Circuits:
-    """The circuits of a process, one for each provider. It knows no clock: each question says what time it is.
+    """The circuits of a process, one for each provider; the current time is passed in.
 
     Source: row F7.
     """
@@ -44,7 +44,7 @@ class Circuits:
         self._of: dict[str, Circuit] = {}
 
     def wait_s(self, provider: str, now_s: float) -> float:
-        """For how long the provider is not to be called; 0 where a caller may ask for it now."""
+        """Seconds until the provider may be called; 0 if it may be called now."""
         circuit = self._of.get(provider)
         if circuit is None or circuit.rests_until_s is None:
             return 0.0
@@ -53,10 +53,10 @@ class Circuits:
         return self._probe_s if circuit.trial_until_s is not None and now_s < circuit.trial_until_s else 0.0
 
     def enter(self, provider: str, now_s: float) -> float:
-        """Lets a caller pass (0), or says how many seconds it must wait.
+        """Admits a caller (0), or returns the seconds that it must wait.
 
-        Once an open circuit has rested, the first who asks passes alone and is waited for: it must tell by
-        `succeeded`, `failed` or `left` how it went.
+        When an open circuit's time is over, one caller is admitted to try; it must report the outcome with `succeeded`,
+        `failed` or `left`.
         """
         wait_s = self.wait_s(provider, now_s)
         circuit = self._of.get(provider)
@@ -65,11 +65,11 @@ class Circuits:
         return wait_s
 
     def succeeded(self, provider: str) -> None:
-        """A call has worked: everybody may call."""
+        """Records a successful call: the circuit is closed."""
         self._of.pop(provider, None)
 
     def failed(self, provider: str, error: ModelError, now_s: float) -> None:
-        """A call has failed. A provider that turned it away by itself is there all the same."""
+        """Records a failed call. A request that the provider rejected as invalid shows that it works."""
         if error.fault not in BREAKING:
             self.succeeded(provider)
             return
@@ -81,10 +81,10 @@ class Circuits:
             circuit.rests_until_s = now_s + min(self._probe_s * 2.0 ** (circuit.opened - 1), LONGEST_S)
 
     def left(self, provider: str) -> None:
-        """A caller was cut off before it knew: the next one may try."""
+        """Records a call that was abandoned without an outcome: the next caller may try."""
         if (circuit := self._of.get(provider)) is not None:
             circuit.trial_until_s = None
 
     def of(self, provider: str) -> Circuit | None:
-        """How it stands with a provider; None if its last call worked, or there was none yet."""
+        """The circuit of a provider; None if its last call succeeded, or there was none."""
         return self._of.get(provider)

@@ -1,6 +1,6 @@
-"""What an HTTP answer that is not a reply means: its fault, its one-line summary, the wait it asks for.
+"""Interprets HTTP errors of providers: the fault, a one-line summary, the Retry-After.
 
-Shared by every adapter over HTTP; a vendor's exception types belong to its adapter.
+Shared by all adapters over HTTP; the exception types of a vendor's SDK are handled in its adapter.
 """
 
 import re
@@ -55,7 +55,7 @@ _BY_TYPE = {
 _NO_CREDIT = ("credit balance", "insufficient_quota", "insufficient credit", "insufficient balance", "out of credit")
 _BAD_KEY = ("api key not valid", "api_key_invalid", "invalid api key", "incorrect api key", "invalid_api_key")
 _OWN_MISTAKE = ("tool_use_failed", "json_validate_failed")
-"""What a model wrote was refused by its own provider: another try may write something else."""
+"""The provider rejected what its own model wrote: a retry may succeed."""
 _SUMMARY_CHARS = 300
 _LARGEST_RAW = 20_000
 LONGEST_WISH_S = 86_400.0
@@ -63,16 +63,16 @@ _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 _FLAGGED = "flagged"
 
 
-class ToldError(Exception):
-    """An error that a provider told within an answer; `body` is what it said."""
+class ReportedError(Exception):
+    """An error that a provider reported within an answer; `body` is its content."""
 
     def __init__(self, body: object) -> None:
-        super().__init__("told")
+        super().__init__("the provider reported an error")
         self.body = body
 
 
 def fault_of(status: int, body: object) -> ModelFault:
-    """The fault behind an error status, or behind an error event within an answer of status 200."""
+    """The fault for an error status, or for an error event within an answer of status 200."""
     error = error_in(body)
     kinds = [str(error.get(name) or "").lower() for name in ("code", "type", "status")]
     said = f"{' '.join(kinds)} {error.get('message') or ''}".lower()
@@ -98,7 +98,7 @@ def fault_of(status: int, body: object) -> ModelFault:
 
 
 def summary(body: object) -> str:
-    """One line for people: the provider's own message where there is one, never a whole page."""
+    """One line for people: the provider's own message if there is one, never a whole page."""
     error = error_in(body)
     text = ""
     if message := error.get("message"):
@@ -116,9 +116,9 @@ def summary(body: object) -> str:
 
 
 def retry_after_s(headers: Mapping[str, str], body: object = None) -> float | None:
-    """Seconds to wait as told by `retry-after-ms` or `retry-after`, or in the body; None without a wish.
+    """Seconds to wait by `retry-after-ms`, `retry-after` or the body, a day at most; None if it is not given.
 
-    A date is measured against the answer's own `date`, so that no clock here matters. A wish counts for a day at most.
+    A date is compared with the answer's own `date`, so that the clock of this machine does not matter.
     """
     wish = _wish_s(headers, body)
     return None if wish is None else min(wish, LONGEST_WISH_S)
@@ -142,7 +142,7 @@ def _wish_s(headers: Mapping[str, str], body: object) -> float | None:
 
 
 def error_in(body: object) -> Mapping[str, Any]:
-    """What a body says of an error, in whichever of the usual shapes; empty if it says nothing."""
+    """The error in a body, whichever of the usual shapes it has; empty if there is none."""
     if isinstance(body, list):
         body = body[0] if body else None
     if not isinstance(body, Mapping):
@@ -165,7 +165,7 @@ def error_in(body: object) -> Mapping[str, Any]:
 
 
 def body_of(content: bytes) -> object:
-    """A body as JSON where it is some, else as text."""
+    """The body parsed as JSON if it is valid, else as text."""
     try:
         return parsed(content)
     except (ValueError, RecursionError):
@@ -179,7 +179,7 @@ def _status(value: object) -> int | None:
 
 
 def _behind(error: Mapping[str, Any]) -> str:
-    """What the provider behind a router said."""
+    """The message of the provider behind a router."""
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     if not isinstance(raw, str) or len(raw) > _LARGEST_RAW:

@@ -1,6 +1,6 @@
-"""The neutral language between agents and models: messages, blocks, requests, replies, usage, errors.
+"""The provider-neutral types between agents and models: messages, blocks, requests, replies, usage, errors.
 
-Nothing here knows a provider; each adapter translates to and from these types.
+Each adapter converts to and from these types; nothing here is specific to a provider.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -14,7 +14,7 @@ from interlock.core.errors import InterlockError
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words."""
+    """A text."""
 
     text: str
 
@@ -33,9 +33,9 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """The wish to call a tool. `args` is None if the arguments were not a JSON object; then `raw` has them.
+    """A tool call that the model asks for. `args` is None if the arguments were not a JSON object; then `raw` has them.
 
-    `marks` are further fields that a provider sent with it, by the name of that provider, and wants back: a signature.
+    `marks` are additional fields, such as a signature, that the named provider sent with it and must get back.
     """
 
     id: str
@@ -45,14 +45,14 @@ class ToolUse:
     marks: dict[str, Any] | None = None
 
     def marks_of(self, provider: str) -> dict[str, Any]:
-        """What a provider sent with the call; empty for all others."""
+        """The additional fields of a provider; empty for others."""
         marks: dict[str, Any] = (self.marks or {}).get(provider, {})
         return marks
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer to a `ToolUse`, in a user message."""
+    """The result of a `ToolUse`, in a user message."""
 
     call_id: str
     content: str
@@ -61,7 +61,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture: base64 data of a media type."""
+    """An image: base64 data of a media type."""
 
     media_type: str
     data: str
@@ -69,7 +69,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A block of one provider that only it understands; kept and returned unchanged to that provider."""
+    """A block that only one provider understands; returned to that provider unchanged."""
 
     provider: str
     data: dict[str, Any]
@@ -79,14 +79,14 @@ Block = Text | Thinking | ToolUse | ToolResult | Image | Opaque
 
 
 class Message(NamedTuple):
-    """One turn of either side."""
+    """A message of the user or the assistant."""
 
     role: Literal["user", "assistant"]
     blocks: tuple[Block, ...]
 
     @property
     def text(self) -> str:
-        """All its words, without thinking. Pieces of a text with sources, each a block, are one text."""
+        """All its text, without thinking. The blocks of a text with citations are joined."""
         out: list[str] = []
         before: Block | None = None
         for block, after in zip_longest(self.blocks, self.blocks[1:]):
@@ -98,12 +98,12 @@ class Message(NamedTuple):
 
     @property
     def tool_uses(self) -> tuple[ToolUse, ...]:
-        """Its tool calls in order."""
+        """Its tool calls, in order."""
         return tuple(b for b in self.blocks if isinstance(b, ToolUse))
 
 
 def _cites(block: Block | None) -> bool:
-    """Whether a block is the form with sources of the text before it."""
+    """Whether a block is the text before it in a form with citations."""
     return isinstance(block, Opaque) and block.data.get("type") == "text"
 
 
@@ -125,7 +125,7 @@ class SystemPart(NamedTuple):
 
 
 class ModelRequest(NamedTuple):
-    """All that one model call needs. `timeout_s` bounds the whole call."""
+    """The input of a model call. `timeout_s` limits the whole call."""
 
     model: str
     """Without the provider: `claude-sonnet-5-5`."""
@@ -141,7 +141,7 @@ class ModelRequest(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Tokens, disjoint: `input_tokens` counts neither cache reads nor cache writes."""
+    """Token counts, disjoint: `input_tokens` includes neither cache reads nor cache writes."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -151,11 +151,11 @@ class Usage(NamedTuple):
 
     @property
     def prompt_tokens(self) -> int:
-        """All tokens that went in."""
+        """All input tokens, cached ones included."""
         return self.input_tokens + self.cache_read_tokens + self.cache_write_5m_tokens + self.cache_write_1h_tokens
 
     def as_dict(self) -> dict[str, int]:
-        """For storage; zero counts of the cache are left out."""
+        """The counts for storage; cache counts of zero are left out."""
         out = {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
         for name in ("cache_read_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens"):
             if value := getattr(self, name):
@@ -163,7 +163,7 @@ class Usage(NamedTuple):
         return out
 
     def plus(self, other: "Usage") -> "Usage":
-        """Both together."""
+        """The sum of both."""
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
@@ -174,7 +174,7 @@ class Usage(NamedTuple):
 
 
 class StopReason(StrEnum):
-    """Why a model stopped, over all providers."""
+    """Why a model stopped, for all providers."""
 
     END_TURN = "end_turn"
     TOOL_USE = "tool_use"
@@ -186,7 +186,7 @@ class StopReason(StrEnum):
 
 
 class Reply(NamedTuple):
-    """A finished answer."""
+    """A complete answer."""
 
     message: Message
     stop_reason: StopReason
@@ -201,7 +201,7 @@ class Reply(NamedTuple):
 
 
 class Delta(NamedTuple):
-    """A piece of an answer on its way: `kind` is text, thinking or tool (the name of a call that begins)."""
+    """A piece of a streamed answer: `kind` is text, thinking or tool (the name of a call that begins)."""
 
     kind: Literal["text", "thinking", "tool"]
     text: str
@@ -211,7 +211,7 @@ StreamItem = Delta | Reply
 
 
 class ModelFault(StrEnum):
-    """What went wrong with a model call, and so what may be done about it."""
+    """The kind of failure of a model call, which decides what can be done about it."""
 
     AUTH = "auth"
     """Wrong, missing or revoked key; trying again does not help."""
@@ -242,10 +242,10 @@ RETRYABLE = frozenset(
 
 
 class ModelError(InterlockError):
-    """A model call that did not end in a reply.
+    """A model call that failed.
 
-    `usage` is what the provider had reported before it failed; None if the request was turned away
-    or never arrived, so nothing is owed.
+    `usage` is what the provider had reported before; None if the request was rejected or never arrived, so that nothing
+    is owed.
     """
 
     def __init__(
@@ -265,22 +265,23 @@ class ModelError(InterlockError):
 
     @property
     def retryable(self) -> bool:
-        """Whether the same request may work later."""
+        """Whether the same request may succeed later."""
         return self.fault in RETRYABLE
 
 
 class Model(Protocol):
-    """A provider's adapter. One object serves many calls at once."""
+    """The adapter of a provider; it serves concurrent calls."""
 
     provider: str
     simulated: bool
     """A model that rehearses: it costs nothing, and effects outside Interlock are simulated for its runs."""
 
     def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
-        """Deltas, then exactly one `Reply` as the last item.
+        """Deltas, then exactly one `Reply` as the last item. Never retries.
 
-        Raises ModelError for everything that goes wrong, a stream that ends early included. Closing the
-        iterator (or cancelling its task) ends the call at once. Never retries.
+        Closing the iterator, or cancelling its task, ends the call at once.
+
+        Raises ModelError for every failure, including a stream that ends early.
         """
 
     async def close(self) -> None:
@@ -347,7 +348,7 @@ _KINDS: dict[str, type[Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What is known of a model: its window, and its longest answer."""
+    """The limits of a model, in tokens: its context window, and its longest answer."""
 
     context_tokens: int = 200_000
     max_output_tokens: int = 64_000

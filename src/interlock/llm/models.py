@@ -1,4 +1,4 @@
-"""What is known of models: windows, longest answers, each provider's default. Prices are in `prices`."""
+"""Context windows and longest answers of models, and the default model of each provider. Prices are in `prices`."""
 
 import re
 from collections.abc import Mapping
@@ -44,5 +44,5 @@ them too often, for one to be meant."""
 
 
 def model_info(ref: ModelRef) -> ModelInfo:
-    """What is known of a model; cautious assumptions for one that is not in the table."""
+    """The limits of a model; cautious assumptions for one that is not in the table."""
     return KNOWN.get(ref) or KNOWN.get(ModelRef(ref.provider, _DATED.sub("", ref.model))) or ModelInfo()

@@ -1,6 +1,6 @@
-"""Tool calls of a chat completion put together from their pieces, whatever a provider leaves out or says twice.
+"""Assembles the tool calls of a chat completion from their pieces, whatever a provider omits or repeats.
 
-What becomes of a call belongs to the runner.
+Executing them is the runner's job.
 """
 
 import json
@@ -15,7 +15,7 @@ _OWN = frozenset({"id", "type", "index", "function", "name", "arguments"})
 
 
 class Calls:
-    """The calls of one answer in the order in which they began."""
+    """The calls of one answer, in the order in which they began."""
 
     def __init__(self) -> None:
         self._drafts: list[_Draft] = []
@@ -25,7 +25,7 @@ class Calls:
         return bool(self._drafts)
 
     def accept(self, pieces: Sequence[Any]) -> tuple[list[str], int]:
-        """Takes the pieces of one delta in: the names of calls whose arguments begin with them, and how much came."""
+        """Adds the pieces of a delta; returns the names of calls whose arguments begin, and the characters received."""
         touched: list[_Draft] = []
         names, size = [], 0
         for piece in pieces:
@@ -46,14 +46,14 @@ class Calls:
         return names, size
 
     def rest(self) -> list[str]:
-        """The names of calls that were not told of yet."""
+        """The names of calls that `accept` has not returned."""
         late = [draft for draft in self._drafts if not draft.announced and draft.name]
         for draft in late:
             draft.announced = True
         return [draft.name for draft in late]
 
     def uses(self, provider: str) -> list[ToolUse]:
-        """The calls, each with an id of its own."""
+        """The calls, each with a unique id."""
         taken: set[str] = set()
         out = []
         for draft in self._drafts:
@@ -65,7 +65,7 @@ class Calls:
         return out
 
     def _draft(self, index: Any, ident: str, name: str, touched: "list[_Draft]") -> "_Draft":
-        """The call that a piece belongs to: a new one where the piece begins one."""
+        """The call that a piece belongs to; a new one if the piece begins it."""
         if isinstance(index, int) and not isinstance(index, bool):
             found = self._by_index.get(index)
             if found is None or found.is_over(ident, name) or (name and found in touched):
@@ -87,7 +87,7 @@ class Calls:
 
 
 class _Draft:
-    """One call on its way."""
+    """A call while it is received."""
 
     def __init__(self) -> None:
         self.ident = ""
@@ -99,28 +99,28 @@ class _Draft:
 
     @property
     def has_arguments(self) -> bool:
-        """Whether any have come."""
+        """Whether any arguments have been received."""
         return bool(self.pieces) or self.whole_arguments is not None
 
     def is_over(self, ident: str, name: str) -> bool:
-        """Whether a piece of the same index begins another call: it has another id, and a name."""
+        """Whether a piece with the same index begins another call: it has another id, and a name."""
         return bool(ident and name and self.ident and ident != self.ident) and (
             self.is_complete() or not self.pieces or name != self.name
         )
 
     def is_complete(self) -> bool:
-        """Whether its arguments are an object already."""
+        """Whether its arguments are a complete JSON object."""
         return self.whole_arguments is not None or json_object("".join(self.pieces)) is not None
 
     def take_name(self, name: str) -> None:
-        """A name comes once, again and again, longer each time, or in pieces before the arguments."""
+        """Adds a name: providers send it once, repeatedly, growing, or in pieces before the arguments."""
         if name.startswith(self.name):
             self.name = name or self.name
         elif name and not self.has_arguments and not self.name.startswith(name):
             self.name += name
 
     def take_arguments(self, given: Any) -> int:
-        """Arguments come as text, in pieces or again as a whole, or as an object."""
+        """Adds arguments: providers send them as text, in pieces or repeated as a whole, or as an object."""
         if isinstance(given, Mapping):
             self.whole_arguments = {**(self.whole_arguments or {}), **given}
             return len(json.dumps(given, default=str))

@@ -1,7 +1,8 @@
-"""Every provider that speaks chat completions, through the OpenAI SDK.
+"""The adapter for all providers of the chat completions API, through the OpenAI SDK.
 
-The only module that imports `openai`. What a request or an answer looks like belongs to `openai_request` and
-`openai_events`; what providers want differently to `openai_dialects`; deadlines, connections and faults to `sdk_model`.
+The only module that imports `openai`. The format of requests is in `openai_request`, that of answers in
+`openai_events`, the differences between providers in `openai_dialects`; deadlines, connections and errors are handled
+in `sdk_model`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,9 +16,11 @@ from interlock.llm.sdk_model import Assembly, Endpoint, SdkModel
 
 
 class OpenAICompatibleModel(SdkModel):
-    """A `Model` over the chat completions of the provider `name`, or of any server that speaks them.
+    """A `Model` over the chat completions API of the provider `name`, or of a compatible server.
 
-    Building one imports the SDK. Raises UsageError for a key or a base URL that cannot be one.
+    Constructing one imports the SDK.
+
+    Raises UsageError for an invalid key or base URL.
     """
 
     def __init__(
@@ -47,7 +50,7 @@ class OpenAICompatibleModel(SdkModel):
         )
 
     def _nothing_of_openai(self) -> dict[str, Any]:
-        """Keeps what the environment says of an OpenAI account from every other provider."""
+        """Hides the environment's settings of an OpenAI account from other providers."""
         if self.provider == "openai":
             return {}
         return {"OpenAI-Organization": self.sdk.Omit(), "OpenAI-Project": self.sdk.Omit()}

@@ -1,6 +1,6 @@
-"""Where each provider that speaks chat completions is, and what it wants otherwise than the rest.
+"""The providers of the chat completions API: their base URLs, and how each differs from the others.
 
-How a request is built from it belongs to `openai_request`; names of key variables to `settings`.
+Requests are built in `openai_request`; the names of key variables are in `settings`.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What a provider wants. The defaults are what nearly all understand."""
+    """The dialect of a provider. The defaults are what nearly all of them accept."""
 
     base_url: str | None = None
     """None: the SDK's."""

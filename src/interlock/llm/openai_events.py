@@ -1,14 +1,14 @@
-"""An answer put together from the chunks of a chat completion, with the usage known at every moment.
+"""Assembles an answer from the chunks of a chat completion; its usage so far is known at any moment.
 
-It reads plain dicts in every dialect and tolerates what it does not know; the network belongs to `openai_compatible`,
-tool calls to `openai_calls`, counts to `openai_usage`.
+Chunks are plain dicts in any dialect, and unknown fields are ignored; the network is `openai_compatible`'s job. Tool
+calls are assembled in `openai_calls`, token counts in `openai_usage`.
 """
 
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from interlock.llm.http_faults import ToldError
+from interlock.llm.http_faults import ReportedError
 from interlock.llm.messages import (
     Block,
     Delta,
@@ -64,10 +64,10 @@ _KEPT = ("annotations", "citations", "search_results", "executed_tools", "images
 
 
 class ChatAssembly:
-    """An answer on its way; an `Assembly`.
+    """An answer while it is received; an `Assembly`.
 
-    `finished` is True after the line that says so. An event that makes no sense raises KeyError, TypeError,
-    AttributeError or ValueError; one that tells an error, ToldError.
+    `finished` is True after the final line. A malformed event raises KeyError, TypeError, AttributeError or ValueError;
+    an error event raises ReportedError.
     """
 
     def __init__(self, provider: str) -> None:
@@ -88,11 +88,11 @@ class ChatAssembly:
 
     @property
     def usage(self) -> Usage | None:
-        """The last that was reported."""
+        """The usage that was reported last."""
         return self._reported.usage()
 
     def accept(self, event: dict[str, Any]) -> Iterator[Delta]:
-        """Takes one chunk in, or an answer in one piece, and yields what of it can be shown."""
+        """Adds a chunk, or an answer in one piece; yields the deltas in it."""
         if event is DONE:
             self._end()
             yield from self._late()
@@ -104,7 +104,7 @@ class ChatAssembly:
             self._without_choices(event, choices)
             return
         if event.get("error"):
-            raise ToldError(event)
+            raise ReportedError(event)
         self._model = whole(str(event.get("model") or self._model))
         self._keep(event)
         for choice in choices:
@@ -112,21 +112,21 @@ class ChatAssembly:
                 yield from self._choice(choice)
         if (groq := event.get("x_groq")) and isinstance(groq, Mapping):
             if groq.get("error"):
-                raise ToldError(groq)
+                raise ReportedError(groq)
             self._reported.add(groq.get("usage"))
 
     def is_whole(self) -> bool:
-        """Whether the answer is complete though the last line is missing: it has a reason to stop, and its usage."""
+        """Whether the answer is complete without its final line: its stop reason and its usage have been received."""
         return bool(self._stop_reason) and self._is_settled and self._reported.seen
 
     def streamed_tokens(self) -> int:
-        """About how many tokens have come."""
+        """An estimate of the output tokens received so far."""
         return math.ceil(self._chars / CHARS_PER_TOKEN)
 
     def reply(self, request_id: str | None, unreported: Usage) -> Reply:
-        """The whole answer; blocks that were cut off by the token limit are kept as far as they came.
+        """The complete answer; blocks that the token limit cut off are kept as far as they were received.
 
-        Where the provider reported no usage at all, `unreported` and an estimate of the words stand in.
+        If the provider reported no usage at all, it is `unreported` plus an estimate of the output.
         """
         blocks = tuple(self._blocks())
         message = Message("assistant", blocks)
@@ -156,7 +156,7 @@ class ChatAssembly:
 
     def _choice(self, choice: Mapping[str, Any]) -> Iterator[Delta]:
         if choice.get("error"):
-            raise ToldError(choice)
+            raise ReportedError(choice)
         delta = choice.get("delta")
         if not delta and choice.get("message"):
             delta = self._new_in(choice["message"])
@@ -175,7 +175,7 @@ class ChatAssembly:
             yield from self._late()
 
     def _new_in(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What a whole message adds to what came: all of it, or where it repeats that, what has grown."""
+        """What a complete message adds: all of it, or, if it repeats what was received, the rest."""
         if not self._chars:
             return message
         said, come = message.get("content"), "".join(self._text)
@@ -185,7 +185,7 @@ class ChatAssembly:
         kind = _FAILED.get(reason.lower().partition(":")[0])
         if kind is not None:
             native = choice.get("native_finish_reason")
-            raise ToldError({"error": {"type": kind, "message": f"it stopped with `{native or reason}`"}})
+            raise ReportedError({"error": {"type": kind, "message": f"it stopped with `{native or reason}`"}})
         self._stop_reason = reason
 
     def _delta(self, delta: Mapping[str, Any]) -> Iterator[Delta]:
@@ -218,7 +218,7 @@ class ChatAssembly:
             yield Delta("text", whole(words))
 
     def _parts(self, parts: Any) -> Iterator[Delta]:
-        """Content as a list: text, thinking, pictures, refusals; what is unknown is kept."""
+        """Adds content in parts: text, thinking, images, refusals; unknown parts are kept."""
         for part in [parts] if isinstance(parts, Mapping) else parts:
             if isinstance(part, str):
                 yield from self._words(part)
@@ -258,7 +258,7 @@ class ChatAssembly:
             self._kept.setdefault("images", []).append(part)
 
     def _keep(self, fields: Mapping[str, Any]) -> None:
-        """Sources and what the provider's own tools did; told in one go, or more of it with each chunk."""
+        """Adds citations and the records of the provider's own tools, sent at once or cumulatively."""
         for name in _KEPT:
             given = fields.get(name)
             if not given or name == "images":
@@ -271,12 +271,15 @@ class ChatAssembly:
             self._kept["extra_content"] = signed
 
     def _without_choices(self, event: Mapping[str, Any], choices: Any) -> None:
-        """A chunk of usage or of nothing is passed over; an error is told; an answer that is none is one."""
+        """Handles a chunk without choices, such as one with the usage only.
+
+        Raises ReportedError if it is an error.
+        """
         if event.get("error") or event.get("object") == "error" or event.get("type") == "error":
-            raise ToldError(event)
+            raise ReportedError(event)
         is_chunk = isinstance(choices, list) or "usage" in event or str(event.get("object", "")).startswith("chat.")
         if not is_chunk and (event.get("message") or event.get("detail") or event.get("errors")):
-            raise ToldError(event)
+            raise ReportedError(event)
         self._keep(event)
 
     def _end(self) -> None:
@@ -295,6 +298,6 @@ class ChatAssembly:
 
 
 def events_of(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The events that would have told an answer that came in one piece."""
+    """The events of an answer that was received in one piece, as if it had been streamed."""
     yield answer
     yield DONE

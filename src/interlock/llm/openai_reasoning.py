@@ -1,6 +1,6 @@
-"""A model's reasoning in the chat dialects: put together from answers, and given back to who wrote it.
+"""A model's reasoning in the dialects of chat completions: assembled from answers, and returned to the provider.
 
-Signed thinking of the Messages API belongs to `anthropic_events` and `anthropic_request`.
+Signed thinking of the Messages API is in `anthropic_events` and `anthropic_request`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ class Reasoning:
         self._part: dict[str, Any] = {}
 
     def accept(self, delta: Mapping[str, Any]) -> str:
-        """Takes what a delta has of it and returns the words. A text that comes in two fields counts once."""
+        """Adds the reasoning in a delta and returns its text; a text in two fields counts once."""
         said = self._field and delta.get(self._field)
         if not said or not isinstance(said, str):
             name = next((n for n in FIELDS if isinstance(delta.get(n), str) and delta[n]), "")
@@ -44,7 +44,7 @@ class Reasoning:
         return said
 
     def accept_part(self, part: Mapping[str, Any]) -> str:
-        """Takes a part of content and returns its words."""
+        """Adds a part of content and returns its text."""
         self._field = PARTS
         inner = part.get("thinking", part.get("text"))
         said = inner if isinstance(inner, str) else "".join(str(each.get("text") or "") for each in inner or ())
@@ -54,7 +54,7 @@ class Reasoning:
         return said
 
     def blocks(self) -> Iterator[Block]:
-        """The thinking, and what is needed to give it back."""
+        """The thinking, and what is needed to return it to the provider."""
         text = whole("".join(self._pieces))
         if text:
             yield Thinking(text)
@@ -65,7 +65,7 @@ class Reasoning:
             yield Opaque(self._provider, {**mark, "fields": self._part} if self._part else mark)
 
     def _detail(self, given: Mapping[str, Any]) -> str:
-        """Pieces of one detail are joined; what is not text comes whole."""
+        """Adds a detail, or a further piece of the last one; returns its text."""
         key = [given.get(name) for name in _KEY[:2]]
         last = self._details[-1] if self._details else {}
         goes_on = bool(last) and [last.get(name) for name in _KEY[:2]] == key
@@ -85,7 +85,7 @@ class Reasoning:
 
 
 def given_back(message: Message, provider: str) -> dict[str, Any]:
-    """What an assistant's message must carry of its own reasoning: a field and its value; nothing of others'."""
+    """The reasoning fields to send with an assistant's message; without those of other providers."""
     own = [block.data for block in message.blocks if isinstance(block, Opaque) and block.provider == provider]
     details = next((data[DETAILS] for data in own if data.get("type") == DETAILS), None)
     if details:

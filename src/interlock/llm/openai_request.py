@@ -1,6 +1,6 @@
-"""The body of a chat completions request from a neutral one, in the dialect of its provider.
+"""Converts a neutral request to the body of a chat completions request, in the dialect of its provider.
 
-Talking to the network belongs to `openai_compatible`, reading answers to `openai_events`.
+The network is `openai_compatible`'s job; answers are read in `openai_events`.
 """
 
 import json
@@ -29,7 +29,7 @@ _tools: "WeakKeyDictionary[ToolSpec, dict[str, Any]]" = WeakKeyDictionary()
 def request_body(request: ModelRequest, provider: str, dialect: Dialect) -> dict[str, Any]:
     """The JSON body without `stream`.
 
-    Thinking and opaque blocks of other providers are left out; what this one wrote goes back as it came.
+    Thinking and opaque blocks of other providers are left out; those of this one are returned unchanged.
     """
     body: dict[str, Any] = {
         "model": request.model,
@@ -92,7 +92,7 @@ def _messages(request: ModelRequest, provider: str, dialect: Dialect) -> list[di
 
 
 def _user(message: Message, dialect: Dialect) -> Iterator[dict[str, Any]]:
-    """Results first, as the calls want them, then a person's words and pictures."""
+    """The messages for a user message: first the results of tool calls, then text and images."""
     parts: list[dict[str, Any]] = []
     for block in message.blocks:
         match block:

@@ -1,6 +1,6 @@
-"""Schemas of tools as providers of chat completions take them.
+"""Converts the schemas of tools to what providers of chat completions accept.
 
-Checking arguments against a schema belongs to the tools.
+Checking arguments against a schema is `tools`' job.
 """
 
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ _DEEPEST = 24
 
 
 def parameters(schema: Mapping[str, Any], *, plain: bool) -> dict[str, Any]:
-    """The parameters of a function: an object with properties, without what is refused at the top.
+    """The parameters of a function: an object schema, without keywords that are rejected at the top level.
 
-    With `plain`, only the keywords of OpenAPI, references put in place.
+    With `plain`, only the keywords of OpenAPI, with references resolved.
     """
     out = {key: value for key, value in schema.items() if key not in _TOP and key != "$schema"}
     out["type"] = "object"
@@ -78,7 +78,7 @@ def _plain(schema: Any, defs: Mapping[str, Any], depth: int) -> dict[str, Any]:
 
 
 def _one_type(found: dict[str, Any]) -> None:
-    """A list of types, or a choice with null, as one type that may be null."""
+    """A list of types, or a choice with null, as a single nullable type."""
     kind = found.get("type")
     if isinstance(kind, list):
         rest = [each for each in kind if each != "null"]

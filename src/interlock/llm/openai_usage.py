@@ -1,6 +1,6 @@
-"""What chat completions report of tokens, in every dialect, as disjoint counts.
+"""The token usage that chat completions report, in any dialect, as disjoint counts.
 
-Estimates belong to `tokens`, prices to `prices`.
+Estimates are in `tokens`, prices in `prices`.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from interlock.llm.reading import count
 
 @dataclass(slots=True)
 class Reported:
-    """The counts of a call so far. Reports are cumulative, so that a count never shrinks."""
+    """The counts of a call so far. Reports are cumulative, so a count never shrinks."""
 
     prompt: int = 0
     completion: int = 0
@@ -23,7 +23,7 @@ class Reported:
     seen: bool = False
 
     def add(self, report: Any) -> None:
-        """Takes one report in; junk counts as nothing."""
+        """Adds a report; invalid counts are ignored."""
         if not isinstance(report, Mapping) or not report:
             return
         prompt, completion = _first(report, "prompt_tokens", "input_tokens"), _first(report, "completion_tokens",
@@ -41,8 +41,8 @@ class Reported:
     def usage(self) -> Usage | None:
         """The counts, each token once; None before the first report.
 
-        Cached tokens are part of the prompt's. What a total has beyond prompt and completion are tokens of reasoning,
-        which some providers leave out of the completion and bill with it.
+        Cached tokens are part of the prompt's. If the total exceeds prompt and completion, the rest are reasoning
+        tokens, which some providers bill as output without counting them in the completion.
         """
         if not self.seen:
             return None

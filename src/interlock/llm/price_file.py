@@ -1,6 +1,6 @@
-"""From a file of prices to prices, with every fault told as `file:line: problem`.
+"""Parses files of prices, and reports every fault as `file:line: problem`.
 
-What a call costs by them is `prices`' matter.
+The cost of a call is computed in `prices`.
 """
 
 import json
@@ -25,7 +25,7 @@ LARGEST = 10**12
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Prices for prompts of up to so many tokens (None: any), in micro-dollars per million tokens."""
+    """Prices for prompts up to a number of tokens (None: any), in micro-dollars per million tokens."""
 
     up_to_prompt_tokens: int | None
     input: int
@@ -34,7 +34,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """The prices of one model. The caches' prices are thousandths of the input's; `effective` is since when."""
+    """The prices of one model from the day `effective` on. Cache prices are in thousandths of the input price."""
 
     bands: tuple[Band, ...]
     cache_read_permille: int = 1000
@@ -57,7 +57,7 @@ Entries = dict[ModelRef, tuple[Rate, ...]]
 
 
 def built_in() -> tuple[Entries, Rate]:
-    """The prices that come with Interlock, and the rate of models that have none."""
+    """The prices that come with Interlock, and the rate for unknown models."""
     text = files("interlock.llm").joinpath("prices.json").read_text("utf-8")
     rates, unknown = read(Document(json.loads(text), "prices.json", {}), name_lines=False)
     assert unknown is not None
@@ -65,7 +65,7 @@ def built_in() -> tuple[Entries, Rate]:
 
 
 def read(document: Document, *, name_lines: bool = True) -> tuple[Entries, Rate | None]:
-    """A document's entries by model in the order of their dates, and its rate for unknown models where it has one.
+    """A document's entries by model, in the order of their dates, and its rate for unknown models, if any.
 
     Raises ConfigError with all faults.
     """

@@ -1,6 +1,6 @@
-"""What tokens cost: bands by the length of the prompt, caches, dates from which prices hold; integer micro-dollars.
+"""The cost of tokens, in integer micro-dollars: bands by the length of the prompt, caches, dates of price changes.
 
-How a file of prices is read is `price_file`'s job; budgets and reservations belong to the ledger.
+Files of prices are parsed in `price_file`; budgets and reservations are the ledger's job.
 """
 
 import re
@@ -27,7 +27,7 @@ _MOST_FOUND = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Money for a call. `known` is False if the model has no price and the rate for unknown ones was taken."""
+    """The cost of a call. `known` is False if the model has no price and is charged at the rate for unknown ones."""
 
     microusd: int
     known: bool
@@ -47,10 +47,10 @@ def charge(rate: Rate, usage: Usage) -> int:
 
 
 def worst(rate: Rate, prompt_tokens: int, max_tokens: int) -> int:
-    """The most that a prompt of up to so many tokens and an answer of up to so many can cost, in micro-dollars.
+    """The maximum cost of a prompt and an answer of up to the given numbers of tokens, in micro-dollars.
 
-    No token is taken to be cheap for being cached, and of the bands that a shorter prompt would fall into, the dearest
-    counts. The adapters ask for the five-minute cache only, so the price of longer ones is left out.
+    No token is assumed to be cached, and the most expensive band that the prompt may fall into applies. The adapters
+    use the five-minute cache only, so the price of longer ones is ignored.
     """
     permille = max(_PERMILLE, rate.cache_read_permille, rate.cache_write_5m_permille)
     most, below = 0, -1
@@ -70,10 +70,10 @@ def today() -> date:
 
 
 class PriceTable:
-    """Prices by provider and model, as they hold on the day of the question.
+    """Prices by provider and model, on the current day.
 
-    Of a model's entries the one with the latest date that has come counts; before the first of them, the first. A name
-    that ends in a date is looked up without it too, and last the provider's `*`, which stands for all its models.
+    Of a model's entries, the one with the latest date that is not in the future applies, else the first. A name that
+    ends in a date is also looked up without it, and finally the provider's `*`, which stands for all its models.
 
     Source: row D4.
     """
@@ -105,12 +105,12 @@ class PriceTable:
         return cls(rates, unknown)
 
     def on(self, day: Callable[[], date]) -> Self:
-        """The same prices by another calendar."""
+        """The same prices with another calendar."""
         return type(self)(self._rates, self._unknown, day=day)
 
     @property
     def unknown(self) -> Rate:
-        """What models without a price are charged at."""
+        """The rate for models without a price."""
         return self._unknown
 
     def rows(self) -> list[Row]:
@@ -119,7 +119,7 @@ class PriceTable:
         return sorted(found, key=lambda row: (row.ref.provider, row.ref.model, row.rate.effective or date.min))
 
     def rate(self, ref: ModelRef, day: date | None = None) -> Rate | None:
-        """A model's prices on a day, today's without one; None if it has none."""
+        """A model's prices on a day, by default today; None if it has none."""
         entries = self._entries(ref)
         if not entries:
             return None
@@ -130,7 +130,7 @@ class PriceTable:
         return held[-1] if held else entries[0]
 
     def _entries(self, ref: ModelRef) -> tuple[Rate, ...]:
-        """All prices of a model, whatever name they are under; looked for once, as long as there are not too many."""
+        """All prices of a model, under whichever name; cached up to a number of models."""
         found = self._found.get(ref)
         if found is None:
             if len(self._found) >= _MOST_FOUND:
@@ -141,12 +141,12 @@ class PriceTable:
         return found
 
     def cost(self, ref: ModelRef, usage: Usage) -> Cost:
-        """What a call cost."""
+        """The cost of a call."""
         rate = self.rate(ref)
         return Cost(charge(rate or self._unknown, usage), rate is not None)
 
     def worst_case(self, ref: ModelRef, prompt_tokens: int, max_tokens: int) -> int:
-        """The most that a call can cost, in micro-dollars, priced as a cache miss; also where it ends after midnight.
+        """The maximum cost of a call, in micro-dollars, without cache hits; also if it ends after midnight.
 
         INVARIANT: no usage within these numbers costs more, today or tomorrow.
         """
@@ -158,7 +158,7 @@ class PriceTable:
 
 
 def merged(built: Sequence[Rate], given: Sequence[Rate]) -> tuple[Rate, ...]:
-    """A user's entries over the built-in ones: those hold until the day from which the user's do."""
+    """The built-in entries with a user's: the former apply until the day from which the user's do."""
     first = given[0].effective
     kept = [] if first is None else [rate for rate in built if rate.effective is None or rate.effective < first]
     return (*kept, *given)

@@ -1,6 +1,6 @@
-"""Which model is meant, and the adapter that speaks to it: twelve providers by name, others by their base URL.
+"""Resolves the name of a model, and opens its adapter: twelve providers by name, others by their base URL.
 
-Reading settings and variables belongs to `settings`; each adapter has a module of its own.
+Settings and variables are read in `settings`; each adapter has a module of its own.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ NO_KEY = "local"
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderSettings:
-    """How to reach a provider: its key (never shown) and a base URL in place of the usual one.
+class ProviderAccess:
+    """How to reach a provider: its key (never shown), and a base URL instead of the usual one.
 
-    `protocol` is `openai` or `anthropic`, None for the provider's own (`openai` where only settings name it);
-    `headers` are sent with every call; `key_variable` is where the key comes from, for those who must set it.
+    `protocol` is `openai` or `anthropic`; None for the provider's own, or `openai` for a provider that is not built in.
+    `headers` are sent with every call. `key_variable` is the variable that holds the key, for error messages.
     """
 
     api_key: str | None = field(default=None, repr=False)
@@ -33,18 +33,17 @@ class ProviderSettings:
 
 
 class NoKey(UsageError):
-    """This process has no key for a provider that needs one; another one, or this one later, may."""
+    """This process has no key for a provider that needs one; other processes may have it."""
 
     def __init__(self, provider: str, variable: str) -> None:
         self.provider = provider
         super().__init__(f"{provider} needs a key: set {variable}, or use `--model rehearsal/offline`")
 
 
-def resolve_model(named: str | None, providers: Mapping[str, ProviderSettings]) -> ModelRef:
+def resolve_model(named: str | None, providers: Mapping[str, ProviderAccess]) -> ModelRef:
     """The model to use: the one named, else the default of the one provider that has a key.
 
-    Raises UsageError if the name is malformed or of a provider that there is none of, if no key is set,
-    and if several are.
+    Raises UsageError if the name is malformed, its provider unknown, or none is named and not exactly one key is set.
 
     Source: decisions, "Models".
     """
@@ -53,7 +52,7 @@ def resolve_model(named: str | None, providers: Mapping[str, ProviderSettings]) 
             ref = ModelRef.parse(named.strip())
         except ValueError as error:
             raise UsageError(str(error)) from error
-        _factory(ref.provider, providers.get(ref.provider, ProviderSettings()))
+        _factory(ref.provider, providers.get(ref.provider, ProviderAccess()))
         return ref
     names = [*KEY_VARIABLES, *(name for name in providers if name not in KEY_VARIABLES)]
     return choose_default([name for name in names if (given := providers.get(name)) is not None and given.api_key])
@@ -79,39 +78,40 @@ def choose_default(keyed: list[str]) -> ModelRef:
     raise UsageError(f"several providers have keys: choose with `--model` or INTERLOCK_MODEL, such as {models}")
 
 
-def open_model(ref: ModelRef, settings: ProviderSettings) -> Model:
+def open_model(ref: ModelRef, access: ProviderAccess) -> Model:
     """An adapter for the provider of `ref`; the caller closes it. The first one of a provider imports its SDK.
 
-    Raises UsageError for a provider that is neither known nor has a base URL, a missing key, or a base URL that is
-    none. A provider that only its base URL names needs no key.
+    A provider that is not built in needs a base URL, but no key.
+
+    Raises UsageError for an unknown provider without a base URL, a missing key, or an invalid base URL.
     """
-    return _factory(ref.provider, settings)(settings)
+    return _factory(ref.provider, access)(access)
 
 
 class Models:
-    """The adapters of a process, one for each provider, opened at their first use."""
+    """The adapters of a process, one for each provider, opened on first use."""
 
-    def __init__(self, providers: Mapping[str, ProviderSettings]) -> None:
+    def __init__(self, providers: Mapping[str, ProviderAccess]) -> None:
         self._providers = providers
         self._open: dict[str, Model] = {}
         self._lock = asyncio.Lock()
 
     def resolve(self, named: str | None) -> ModelRef:
-        """The model that is meant, given what these providers have keys for.
+        """The model that a name means, or the default of the one provider with a key.
 
         Raises UsageError as `resolve_model` does.
         """
         return resolve_model(named, self._providers)
 
     async def get(self, ref: ModelRef) -> Model:
-        """The adapter for a model. A first use imports the SDK in a thread, so that leases go on being renewed.
+        """The adapter for a model. The first use imports the SDK, in a thread, so that leases are renewed meanwhile.
 
         Raises UsageError as `open_model` does, NoKey among them.
         """
         async with self._lock:
             if ref.provider not in self._open:
-                settings = self._providers.get(ref.provider, ProviderSettings())
-                self._open[ref.provider] = await asyncio.to_thread(open_model, ref, settings)
+                access = self._providers.get(ref.provider, ProviderAccess())
+                self._open[ref.provider] = await asyncio.to_thread(open_model, ref, access)
             return self._open[ref.provider]
 
     async def close(self) -> None:
@@ -122,18 +122,18 @@ class Models:
                 await adapter.close()
 
 
-Factory = Callable[[ProviderSettings], Model]
+Factory = Callable[[ProviderAccess], Model]
 
 
 def _over(provider: str, protocol: str) -> Factory:
-    """What makes the adapter of a provider that speaks a protocol."""
+    """The factory for a provider's adapter; `protocol` is the one that it speaks by default."""
 
-    def opened(settings: ProviderSettings) -> Model:
-        variable = settings.key_variable or KEY_VARIABLES.get(provider) or key_variable(provider)
-        if provider in KEY_VARIABLES and not settings.api_key:
+    def opened(access: ProviderAccess) -> Model:
+        variable = access.key_variable or KEY_VARIABLES.get(provider) or key_variable(provider)
+        if provider in KEY_VARIABLES and not access.api_key:
             raise NoKey(provider, variable)
-        key, where, headers = settings.api_key or None, settings.base_url, settings.headers
-        if (settings.protocol or protocol) == "anthropic":
+        key, where, headers = access.api_key or None, access.base_url, access.headers
+        if (access.protocol or protocol) == "anthropic":
             from interlock.llm.anthropic import AnthropicModel
 
             return AnthropicModel(key or NO_KEY, where, name=provider, key_variable=variable, headers=headers)
@@ -144,7 +144,7 @@ def _over(provider: str, protocol: str) -> Factory:
     return opened
 
 
-def _rehearsal(_: ProviderSettings) -> Model:
+def _rehearsal(_: ProviderAccess) -> Model:
     from interlock.llm.rehearsal import RehearsalModel
 
     return RehearsalModel()
@@ -155,16 +155,16 @@ FACTORIES: Mapping[str, Factory] = {
     **{name: _over(name, "openai") for name in DIALECTS},
     "rehearsal": _rehearsal,
 }
-"""What makes the adapter of each provider that is known by name."""
+"""The factories of the adapters of the built-in providers."""
 
 
-def _factory(provider: str, settings: ProviderSettings) -> Factory:
+def _factory(provider: str, access: ProviderAccess) -> Factory:
     if provider in FACTORIES:
         return FACTORIES[provider]
-    if settings.base_url is None:
+    if access.base_url is None:
         known = ", ".join(f"`{name}`" for name in FACTORIES)
         raise UsageError(
-            f"there is no provider `{provider}`: use one of {known}, or say where it is with "
+            f"there is no provider `{provider}`: use one of {known}, or set its address with "
             f"`providers.{provider}.base_url` in interlock.yaml"
         )
     return _over(provider, "openai")

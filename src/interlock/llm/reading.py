@@ -1,6 +1,6 @@
-"""Reading what providers send without trusting it: text that can be stored, JSON objects, counts.
+"""Reads what providers send as untrusted input: storable text, JSON objects, counts.
 
-What the fields of a protocol mean belongs to the adapters.
+What the fields of a protocol mean is the adapters' job.
 """
 
 import json
@@ -13,7 +13,7 @@ _DEEPEST = 100
 
 
 def whole(text: str) -> str:
-    """The text as storable Unicode: halves of a pair that came apart are joined, lone ones and NUL replaced."""
+    """The text as storable Unicode: surrogate pairs are joined, lone surrogates and NUL replaced."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -22,9 +22,9 @@ def whole(text: str) -> str:
 
 
 def parsed(text: str | bytes) -> Any:
-    """The value that JSON spells; what is no number in JSON, such as NaN, is None.
+    """The value of a JSON text; NaN and infinities are None.
 
-    Raises ValueError for what is no JSON, or too deep to be handled, and RecursionError for far too deep.
+    Raises ValueError for invalid or too deeply nested JSON, RecursionError for extremely deep nesting.
     """
     value = json.loads(text, parse_constant=_nothing)
     brackets = text.count("{") + text.count("[") if isinstance(text, str) else text.count(b"{") + text.count(b"[")
@@ -34,7 +34,7 @@ def parsed(text: str | bytes) -> Any:
 
 
 def json_object(raw: str) -> dict[str, Any] | None:
-    """The object that a text spells in JSON; None if it spells anything else, or no JSON."""
+    """The JSON object in a text; None if it is anything else."""
     try:
         value = json.loads(whole(raw), parse_constant=_refuse)
     except (ValueError, RecursionError):
@@ -46,9 +46,9 @@ def json_object(raw: str) -> dict[str, Any] | None:
 
 
 def count(value: Any) -> int:
-    """A count of tokens; junk counts as nothing, and more than any model could take as `MOST_TOKENS`.
+    """A token count: 0 for invalid values, at most `MOST_TOKENS`, which is more than any model accepts.
 
-    So the bill is on record, and freezes what it is paid from, however large a number was sent.
+    However large the number, it is booked as a cost, which freezes the account.
     """
     if isinstance(value, float) and value.is_integer():
         value = int(value)

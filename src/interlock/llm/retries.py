@@ -1,4 +1,4 @@
-"""When a failed model call is tried again, as a pure rule; the loop and its reservations belong to the runner."""
+"""Decides whether and when a failed model call is retried; pure. The loop and its reservations are the runner's job."""
 
 import re
 from dataclasses import dataclass
@@ -8,10 +8,9 @@ from interlock.llm.messages import ModelError, ModelFault
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how patiently. `max_attempts` counts the first call too.
+    """How often, and with which waits, a call is retried. `max_attempts` includes the first call.
 
-    A provider that wants more than `patience_s` to pass is not waited for on the spot: whoever calls does something
-    else meanwhile.
+    If a provider asks for a longer wait than `patience_s`, the call is not retried in place: the run continues later.
     """
 
     max_attempts: int = 4
@@ -33,8 +32,8 @@ _TOO_LONG = re.compile(
 def delay_s(attempt: int, error: ModelError, *, jitter: float, policy: RetryPolicy = DEFAULT_POLICY) -> float | None:
     """Seconds to wait after the failed `attempt` (the first is 1), or None to give up.
 
-    `jitter` between 0 and 1 comes from the caller. A provider's own wish is honoured in full, plus up to a tenth so
-    that many callers don't come back at once; else the wait doubles with each attempt and its upper half is random.
+    The caller provides `jitter`, between 0 and 1. A provider's Retry-After is respected, plus up to a tenth, so that
+    callers do not all return at once; otherwise the wait doubles with each attempt, and its upper half is random.
 
     Source: row F7.
     """
@@ -48,7 +47,7 @@ def delay_s(attempt: int, error: ModelError, *, jitter: float, policy: RetryPoli
 
 
 def is_too_long(error: ModelError) -> bool:
-    """Whether a request was refused for its length: the same conversation may be taken once it is shorter."""
+    """Whether a request was rejected for its length, so that a shorter conversation may be accepted."""
     if error.fault is not ModelFault.INVALID:
         return False
     return error.status == TOO_LARGE or _TOO_LONG.search(error.detail) is not None

@@ -1,6 +1,6 @@
-"""One streaming call over a vendor's SDK, whichever it is: deadlines, pools of connections, every fault a ModelError.
+"""Streaming calls through a vendor's SDK: deadlines, connection pools, and every failure as a ModelError.
 
-What a request or an answer looks like belongs to the adapters that build on this; trying again to the runner.
+The formats of requests and answers are defined by the adapters that build on this; retrying is the runner's job.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from interlock.core.errors import UsageError
-from interlock.llm.http_faults import ToldError, body_of, fault_of, retry_after_s, summary
+from interlock.llm.http_faults import ReportedError, body_of, fault_of, retry_after_s, summary
 from interlock.llm.messages import Delta, ModelError, ModelFault, ModelRequest, Reply, StreamItem, Usage
 from interlock.llm.sse import EventReader
 from interlock.llm.tokens import estimate_prompt_tokens
@@ -34,7 +34,7 @@ _NO_WORDS = b" \t\r\n\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a provider is and how one is let in. `key_variable` is named where the key is refused."""
+    """A provider's address and credentials. `key_variable` is named in the error if the key is rejected."""
 
     provider: str
     key: str = field(repr=False)
@@ -45,7 +45,7 @@ class Endpoint:
 
 
 class Assembly(Protocol):
-    """An answer on its way, as an adapter puts it together."""
+    """An answer while it is received, as an adapter assembles it."""
 
     finished: bool
     begun: bool
@@ -53,35 +53,38 @@ class Assembly(Protocol):
 
     @property
     def usage(self) -> Usage | None:
-        """The last that was reported."""
+        """The usage that was reported last."""
 
     def accept(self, event: dict[str, Any]) -> Iterator[Delta]:
-        """Takes one event in and yields what of it can be shown.
+        """Adds an event; yields the deltas in it.
 
-        Raises ToldError for an error, EOFError for an end that comes too soon, and KeyError, TypeError, AttributeError
-        or ValueError for what makes no sense.
+        Raises ReportedError for an error event, EOFError for a premature end, and KeyError, TypeError, AttributeError
+        or ValueError for a malformed event.
         """
 
     def is_whole(self) -> bool:
-        """Whether the answer is complete though no final event came."""
+        """Whether the answer is complete without a final event."""
 
     def reply(self, request_id: str | None, unreported: Usage) -> Reply:
-        """The whole answer; where no usage was reported, `unreported` and an estimate of the words stand in."""
+        """The complete answer; if no usage was reported, it is `unreported` plus an estimate of the output."""
 
     def streamed_tokens(self) -> int:
-        """About how many tokens have come so far."""
+        """An estimate of the output tokens received so far."""
 
 
 @dataclass(slots=True)
 class _Pool:
-    """Connections of their own, and how many calls are made over them now."""
+    """A pool of connections, and how many calls use it now."""
 
     client: Any
     calls: int = 0
 
 
 class SdkModel(ABC):
-    """A `Model` over a vendor's SDK. Raises UsageError for a key or a base URL that cannot be one."""
+    """A `Model` over a vendor's SDK.
+
+    Raises UsageError for an invalid key or base URL.
+    """
 
     simulated = False
     sdk: ModuleType
@@ -105,11 +108,11 @@ class SdkModel(ABC):
 
     @abstractmethod
     def _make_client(self, key: str, connections: Any) -> Any:
-        """The SDK's client, with its own retries off."""
+        """The SDK's client, without its own retries."""
 
     @abstractmethod
     async def _send(self, client: Any, request: ModelRequest, limits: Any) -> Any:
-        """The SDK's stream, as soon as the answer's headers are there."""
+        """The SDK's stream, as soon as the answer's headers have arrived."""
 
     @abstractmethod
     def _assembly(self) -> Assembly:
@@ -117,7 +120,7 @@ class SdkModel(ABC):
 
     @abstractmethod
     def _events_of(self, answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """The events that would have told an answer that came in one piece."""
+        """The events of an answer that was received in one piece, as if it had been streamed."""
 
     async def close(self) -> None:
         """Closes connections."""
@@ -127,8 +130,10 @@ class SdkModel(ABC):
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
         """Deltas, then exactly one `Reply`.
 
-        Raises ModelError. Its usage is the last that was reported; where the provider had the request but
-        reported nothing, an estimate of the input and of what came. Closing the iterator ends the HTTP call.
+        Closing the iterator ends the HTTP call.
+
+        Raises ModelError. Its usage is the last that was reported; if the provider received the request but reported
+        none, an estimate of the input and of what was received.
         """
         deadline = asyncio.get_running_loop().time() + request.timeout_s
         assembly = self._assembly()
@@ -156,7 +161,7 @@ class SdkModel(ABC):
                 reply = assembly.reply(_request_id(stream.response.headers), _input_of(request))
                 await _drain(batches)
             yield reply
-        except (self.sdk.APIError, ToldError, TimeoutError, EOFError, *self._broken) as error:
+        except (self.sdk.APIError, ReportedError, TimeoutError, EOFError, *self._broken) as error:
             raise self._fault(error, assembly, request) from error
         finally:
             try:
@@ -167,12 +172,15 @@ class SdkModel(ABC):
 
     @property
     def _broken(self) -> tuple[type[Exception], ...]:
-        """What a broken connection or an answer without sense raises."""
+        """The exceptions that a broken connection or a malformed answer raises."""
         senseless = (KeyError, TypeError, AttributeError, ValueError, RecursionError)
         return (self._httpx.HTTPError, self._httpx.StreamError, OSError, *senseless)
 
     async def _batches(self, response: Any, assembly: Assembly) -> AsyncGenerator[list[dict[str, Any]], None]:
-        """The events of each piece of the body. Raises EOFError for a page, and what a broken connection raises."""
+        """The events of each piece of the body.
+
+        Raises EOFError for an HTML page, and what a broken connection raises.
+        """
         reader = EventReader()
         begun: bytes | None = b""
         kind = response.headers.get("content-type", "").lower()
@@ -215,7 +223,7 @@ class SdkModel(ABC):
             raise reader.fault
 
     def _pool(self) -> _Pool:
-        """The first pool with room, so that few calls use few connections, again and again."""
+        """The first pool with room, so that few calls reuse few connections."""
         for pool in self._pools:
             if pool.calls < _AT_ONCE:
                 return pool
@@ -229,7 +237,7 @@ class SdkModel(ABC):
         match error:
             case self.sdk.APIStatusError():
                 return self._refused(error)
-            case ToldError(body=body):
+            case ReportedError(body=body):
                 usage = assembly.usage or (self._usage_so_far(assembly, request) if assembly.begun else None)
                 return self._error_of(200, body, {}, usage, None)
             case self.sdk.APIConnectionError():
@@ -274,7 +282,7 @@ class SdkModel(ABC):
         )
 
     def _unreached(self, error: Any, request: ModelRequest) -> ModelError:
-        """A call without an answer: nothing is owed only where nothing can have arrived."""
+        """The error for a call without an answer; its usage is None only if the request cannot have arrived."""
         cause, host = error.__cause__, self._client.base_url.netloc.decode("ascii", "replace").rpartition("@")[2]
         if isinstance(cause, self._httpx.UnsupportedProtocol | self._httpx.InvalidURL):
             detail = "the base URL must start with http:// or https://"
@@ -302,7 +310,7 @@ class SdkModel(ABC):
 
 @cache
 def _trusted() -> Any:
-    """The certificates that are trusted, read once: that takes longer than a call."""
+    """The trusted certificates, loaded once, since that takes longer than a call."""
     import httpx2
 
     return httpx2.create_ssl_context()

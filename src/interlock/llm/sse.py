@@ -1,6 +1,6 @@
-"""Server-sent events read from bytes as they come, tolerant of everything that is not data.
+"""Parses server-sent events from a stream of bytes, tolerating everything that is not data.
 
-What the events mean belongs to the adapters' assemblies.
+What the events mean is the job of the adapters' assemblies.
 """
 
 from collections.abc import Iterator
@@ -18,10 +18,10 @@ _IDLE = frozenset({"ping", "heartbeat", "keepalive", "keep-alive"})
 class EventReader:
     """Events as JSON objects, in the order in which they came.
 
-    Comments, unknown fields and lines that are no fields are passed over; LF, CR and CRLF end lines; data may come
-    in several lines, and without the blank line after it. An object that stands on a line of its own, without
-    `data:`, is an event too. What an `event: error` says is put under `error`. Data that is neither JSON nor the end
-    becomes `fault`; what came before it is handed out all the same.
+    Comments, unknown fields and other lines are ignored. Lines end with LF, CR or CRLF; data may have several lines,
+    and no blank line after it. An object on a line of its own, without `data:`, is an event, too. The data of an
+    `event: error` is put under `error`. Data that is neither JSON nor the end marker is kept as `fault`; the events
+    before it are returned all the same.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class EventReader:
         self.fault: Exception | None = None
 
     def feed(self, piece: bytes) -> list[dict[str, Any]]:
-        """The events that are whole with this piece."""
+        """The events that this piece completes."""
         buffer = self._rest + piece
         if not self._begun:
             if len(buffer) < len(_BOM) and _BOM.startswith(buffer):
@@ -48,7 +48,7 @@ class EventReader:
         return self._read(lines)
 
     def end(self) -> list[dict[str, Any]]:
-        """What is left once no more bytes come."""
+        """The events that remain at the end of the stream."""
         rest, self._rest = self._rest, b""
         return self._read([rest, b"\n"])
 
@@ -107,7 +107,10 @@ def _objects(data: bytes, name: str) -> Iterator[dict[str, Any]]:
 
 
 def objects_in(value: Any) -> Iterator[dict[str, Any]]:
-    """The objects of a JSON value that is one or a list of them. Raises ValueError for any other value."""
+    """The objects in a JSON value: itself, or the members of a list.
+
+    Raises ValueError for any other value.
+    """
     for each in value if isinstance(value, list) else [value]:
         if not isinstance(each, dict):
             raise ValueError("an event that is not an object")

@@ -1,6 +1,6 @@
-"""A cheap estimate of how long a prompt is, for setting money aside and for noticing a full context.
+"""Cheap estimates of the number of tokens, for reserving money and for noticing a full context window.
 
-Exact counts come from the provider with each reply; nothing is settled by an estimate but a call cut off unseen.
+Exact counts come from the provider with each reply; an estimate is booked only if a call ends without them.
 """
 
 import json
@@ -38,13 +38,13 @@ _tools: "WeakKeyDictionary[ToolSpec, int]" = WeakKeyDictionary()
 
 
 def text_tokens(text: str) -> int:
-    """About how many tokens, rather too many than too few."""
+    """An estimate of the tokens of a text, rather too high than too low."""
     extra = 0 if text.isascii() else len(text.encode("utf-8", "surrogatepass")) - len(text)
     return math.ceil(len(text) / CHARS_PER_TOKEN + extra * EXTRA_BYTE_TOKENS)
 
 
 def estimate_prompt_tokens(request: ModelRequest) -> int:
-    """About how many tokens go in: system, tools and messages; rather too many than too few."""
+    """An estimate of the input tokens: system prompt, tools and messages; rather too high than too low."""
     total = sum(text_tokens(part.text) for part in request.system)
     if request.tools:
         total += TOOL_PROMPT_TOKENS + sum(tool_tokens(tool) for tool in request.tools)
@@ -52,12 +52,12 @@ def estimate_prompt_tokens(request: ModelRequest) -> int:
 
 
 def message_tokens(message: Message) -> int:
-    """About how many tokens a message is."""
+    """An estimate of the tokens of a message."""
     return MESSAGE_TOKENS + sum(map(block_tokens, message.blocks))
 
 
 def tool_tokens(tool: ToolSpec) -> int:
-    """About how many tokens the offer of a tool is."""
+    """An estimate of the tokens of a tool's definition."""
     found = _tools.get(tool)
     if found is None:
         text = tool.name + tool.description + json.dumps(dict(tool.input_schema))
@@ -66,7 +66,7 @@ def tool_tokens(tool: ToolSpec) -> int:
 
 
 def block_tokens(block: Block) -> int:
-    """About how many tokens a block is."""
+    """An estimate of the tokens of a block."""
     match block:
         case Text():
             return text_tokens(block.text)

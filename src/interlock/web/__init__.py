@@ -1,1 +1,1 @@
-"""The HTTP interface and the page, a surface over the desk; no rules of its own."""
+"""The HTTP interface, a surface over the desk; no rules of its own."""

@@ -1,4 +1,4 @@
-"""The HTTP interface as an application: its paths, errors and limits put together; what a path does is not here."""
+"""The HTTP interface as an application: assembles paths, errors and limits; the endpoints are in modules beside it."""
 
 from typing import Any
 
@@ -12,32 +12,32 @@ from interlock.desk.events.answering import Answers
 from interlock.desk.events.live import Live
 from interlock.desk.identities.gate import Gate
 from interlock.web import events, records, talk, work
-from interlock.web.dependencies import Premises, caller, only_known
+from interlock.web.dependencies import Services, caller, only_known
 from interlock.web.guard import Guard
 from interlock.web.problems import of_ours, tell_problems
 
-__all__ = ["Answers", "Gate", "Live", "Premises", "api"]
+__all__ = ["Answers", "Gate", "Live", "Services", "api"]
 
 _SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
-"""What is told to the outside is `core.telemetry`'s job alone."""
+"""Telemetry is reported by `core.telemetry` alone."""
 
 
-def api(premises: Premises, *, version: str, most_bytes: int, body_s: float) -> ASGIApp:
-    """Everything under `/api`, and `/openapi.json`. Whoever serves it closes `premises`. Source: interfaces, "HTTP".
+def api(services: Services, *, version: str, most_bytes: int, body_s: float) -> ASGIApp:
+    """The application with everything under `/api`, and `/openapi.json`; the caller closes `services`.
 
-    A body may have `most_bytes`, and take `body_s` to come.
+    A request's body may have `most_bytes`, and take `body_s` seconds to arrive. Source: interfaces, "HTTP".
     """
     app = FastAPI(
         title="Interlock", version=version, docs_url=None, redoc_url=None, openapi_url=None, telemetry=_SILENT
     )  # fmt: skip
-    app.state.premises = premises
+    app.state.services = services
     router = APIRouter(dependencies=[Depends(only_known)])
     for part in (events, talk, work, records):
         part.add_to(router)
     app.include_router(router)
 
     async def description() -> dict[str, Any]:
-        """What there is, for programs that write clients; nothing of it is secret."""
+        """Returns this description of the interface; public."""
         return app.openapi()
 
     app.add_api_route("/openapi.json", description, methods=["GET"], response_model=None)
@@ -46,7 +46,7 @@ def api(premises: Premises, *, version: str, most_bytes: int, body_s: float) -> 
     async def admission(scope: Scope) -> Response | None:
         request = Request(scope)
         try:
-            await caller(request, premises)
+            await caller(request, services)
         except InterlockError as error:
             return of_ours(request, error)
         return None

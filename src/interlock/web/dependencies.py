@@ -1,4 +1,4 @@
-"""What the HTTP interface needs of the process that it is served by, and who is calling; no path of its own."""
+"""The dependencies of endpoints: the services of this process, the caller, checks of parameters; no endpoint."""
 
 import difflib
 from collections.abc import Sequence
@@ -18,31 +18,31 @@ from interlock.desk.work import projects
 
 LONGEST_PROJECT = 63
 LONGEST_PARAMETER = 80
-"""Characters of an unknown parameter's name that are told."""
+"""How many characters of an unknown parameter's name an error repeats."""
 
 
 @dataclass(frozen=True, slots=True)
-class Premises:
-    """The open parts behind the HTTP interface."""
+class Services:
+    """What the endpoints work with: live events, replies of runs, authentication."""
 
     live: Live
     answers: Answers
     gate: Gate
 
     async def close(self) -> None:
-        """Ends streams and waits of clients."""
+        """Ends the streams and pending requests of clients."""
         await self.live.close()
         await self.answers.close()
 
 
-def premises(request: Request) -> Premises:
-    """The parts of the application that is called."""
-    found = request.app.state.premises
-    assert isinstance(found, Premises)
+def services(request: Request) -> Services:
+    """The services of the application that handles a request."""
+    found = request.app.state.services
+    assert isinstance(found, Services)
     return found
 
 
-Here = Annotated[Premises, Depends(premises)]
+Here = Annotated[Services, Depends(services)]
 
 
 def token_of(request: Request) -> str | None:
@@ -64,9 +64,7 @@ Who = Annotated[Caller, Depends(caller)]
 
 
 async def only_known(request: Request, _: Who) -> None:
-    """Refuses a request with parameters that its path does not have.
-
-    One that is left unread would show more than was asked for.
+    """Refuses unknown query parameters: ignoring a misspelt filter would return more than was asked for.
 
     Raises UsageError.
     """
@@ -86,10 +84,10 @@ def _hint(name: str, known: Sequence[str]) -> str:
     return f": did you mean `{near[0]}`?" if near else f": it has {', '.join(f'`{each}`' for each in known)}"
 
 
-async def project_of(here: Premises, who: Caller, wanted: str | None) -> str | None:
-    """The project of a request: the token's, if it is restricted to one. None means the default one, or all.
+async def project_of(here: Services, who: Caller, wanted: str | None) -> str | None:
+    """The project of a request: the token's if it is restricted to one, else `wanted`; None for the default, or all.
 
-    Raises Refused for another than the token's, NotFound for one that is not there, UsageError.
+    Raises Refused for another project than the token's, NotFound for an unknown one, UsageError for an invalid name.
     """
     if who.project is not None and wanted not in (None, who.project):
         raise Refused(f"the token is good for the project `{who.project}` only: leave out `project`")
@@ -103,7 +101,7 @@ async def project_of(here: Premises, who: Caller, wanted: str | None) -> str | N
 
 
 def require_within(who: Caller, project: object, kind: str, ident: str) -> None:
-    """Lets pass what is of a project that the token may see; of anything else it is not told that it is there.
+    """Hides what belongs to another project than the token's: the error is that of an id that does not exist.
 
     Raises Unknown.
     """
@@ -112,6 +110,9 @@ def require_within(who: Caller, project: object, kind: str, ident: str) -> None:
 
 
 def require_all(who: Caller) -> None:
-    """Refuses tokens that are restricted to a project. Raises Refused."""
+    """Refuses tokens that are restricted to a project.
+
+    Raises Refused.
+    """
     if who.project is not None:
         raise Refused(f"the token is good for the project `{who.project}` only, and this concerns them all")

@@ -1,4 +1,4 @@
-"""`GET /api/events` and streamed conversations, as text/event-stream; what is in an event is not read here."""
+"""`GET /api/events` and streamed conversations, as text/event-stream; events are not interpreted here."""
 
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ from interlock.core.errors import InterlockError, UsageError
 from interlock.desk.events import sse
 from interlock.desk.events.readers import Interest, QueuedEvent
 from interlock.desk.identities.gate import Caller
-from interlock.web.dependencies import Here, Premises, Who, project_of, token_of
+from interlock.web.dependencies import Here, Services, Who, project_of, token_of
 
 LAGGED = sse.frame(sse.LAGGED, {"detail": "too much happened while nothing was read: ask again from the last id"})
 FORGOTTEN = sse.frame(sse.LAGGED, {"detail": "what came right after that id is no longer kept: look at how things are"})
@@ -35,8 +35,8 @@ class EventStream(Response):
         await sse.stream(self.frames, self.more, receive, send, gone=self.gone)
 
 
-async def while_good(here: Premises, token: str, frames: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-    """Frames for as long as the token that they were asked for with is good; while nobody can tell, they wait."""
+async def while_good(here: Services, token: str, frames: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    """Frames for as long as the request's token is valid; while that cannot be checked, they wait."""
     async with contextlib.aclosing(frames):
         async for each in frames:
             if not await here.gate.lasts(token):
@@ -59,7 +59,7 @@ async def events(
     project: str | None = None,
     after: str | None = None,
 ) -> Response:
-    """What happens, from now on or from the event after an id on (`Last-Event-ID`, or `after`); filters narrow it."""
+    """Streams events from now on, or those after an id (`Last-Event-ID`, or `after`); other parameters filter."""
     interest = Interest(project=await project_of(here, who, project), run=run, mission=mission, channel=channel)
     begin = _begin(request.headers.get("last-event-id") or after)
     frames = _frames(here, who, token_of(request) or "", interest, begin)
@@ -85,11 +85,11 @@ def _begin(given: str | None) -> int | None:
 
 
 async def _frames(
-    here: Premises, who: Caller, token: str, interest: Interest, after: int | None
+    here: Services, who: Caller, token: str, interest: Interest, after: int | None
 ) -> AsyncGenerator[bytes, None]:
-    """The first frame comes once nothing is missed any more. A token that is revoked meanwhile ends it.
+    """The frames of a stream, the first one once it is subscribed; they end when the token is revoked.
 
-    INVARIANT: who reads sees what their role lets them see when it is sent, not when they began.
+    INVARIANT: an event is sent if the reader's role allows it at that moment, not when the stream began.
     """
     async with here.live.reading(interest, after=after) as reader:
         yield sse.HELLO + (FORGOTTEN if reader.has_missed else b"")
@@ -116,5 +116,5 @@ async def _frames(
             return
 
 
-async def _visible(here: Premises, who: Caller, batch: Sequence[QueuedEvent]) -> bytes:
+async def _visible(here: Services, who: Caller, batch: Sequence[QueuedEvent]) -> bytes:
     return b"".join([sse.encoded(queued) for queued in batch if await here.live.may_see(who.person, queued.event)])

@@ -1,6 +1,6 @@
-"""What stands before every request: its id, who is calling, and how large and how slow its body may be.
+"""Checks before every request: assigns its id, authenticates it, and limits the size and duration of its body.
 
-Whether somebody is known is told by the caller of this module.
+How a request is authenticated is up to `admission`, which `api` provides.
 """
 
 import asyncio
@@ -16,16 +16,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from interlock.core.ids import new_id
 
 OURS = "/api/"
-"""The paths that take bodies, and that nobody unknown may use; of all others no body is read."""
+"""The paths that need authentication and may have bodies; of other requests, no body is read."""
 Admission = Callable[[Scope], Awaitable[Response | None]]
-"""Tells what a request is refused with before its body is read; None lets it pass."""
+"""The response that refuses a request, before its body is read; None to admit it."""
 _SANE = re.compile(r"[A-Za-z0-9._:-]{1,80}")
 
 
 class Guard:
-    """An application behind limits. The id of a request is the client's own where it sends a sane `X-Request-Id`.
+    """An application behind these checks. A request's id is the client's `X-Request-Id` if that is well-formed.
 
-    INVARIANT: of a request that `admission` refuses, no body is read.
+    INVARIANT: the body of a request that `admission` refuses is not read.
     """
 
     def __init__(self, app: ASGIApp, admission: Admission, *, most_bytes: int, body_s: float) -> None:
@@ -55,7 +55,7 @@ class Guard:
             await self.app(scope, _given(body, receive), send)
 
     async def _body(self, headers: dict[bytes, str], receive: Receive) -> bytes | None:
-        """The whole body; None if the client is gone."""
+        """The whole body; None if the client has disconnected."""
         length = headers.get(b"content-length", "")
         if length.isdecimal() and int(length[:20]) > self.most_bytes:
             raise _Refused(413, f"the body is larger than {self.most_bytes:,} bytes")
@@ -94,19 +94,19 @@ def _given(body: bytes, receive: Receive) -> Callable[[], Awaitable[Message]]:
 
 
 def _with_id(send: Send, ident: str) -> Send:
-    async def told(message: Message) -> None:
+    async def send_with_id(message: Message) -> None:
         if message["type"] == "http.response.start":
             message["headers"] = [*message.get("headers", ()), (b"x-request-id", ident.encode("latin-1"))]
         await send(message)
 
-    return told
+    return send_with_id
 
 
 async def _refuse(send: Send, status: int, detail: str, ident: str) -> None:
-    said: dict[str, Any] = {
+    body: dict[str, Any] = {
         "type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail,
         "request_id": ident,
     }  # fmt: skip
     headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": json.dumps(said).encode()})
+    await send({"type": "http.response.body", "body": json.dumps(body).encode()})

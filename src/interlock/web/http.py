@@ -1,4 +1,4 @@
-"""The HTTP server: health checks and the webhooks of services; what they send is not interpreted here."""
+"""The HTTP server: health checks and webhooks, whose bodies are not interpreted here."""
 
 import asyncio
 import contextlib
@@ -20,23 +20,23 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from interlock.core.errors import InterlockError
 
 MOST_BYTES = 1 << 20
-"""Of a body; the services that call us send a few kilobytes."""
+"""The maximum size of a body; the services that call webhooks send a few kilobytes."""
 BODY_S = 5.0
-"""How long a body may take to come."""
+"""How long a body may take to arrive."""
 HEAD_S = 10.0
-"""How long the head of a request may take to come; a connection on which none does is closed."""
+"""How long the head of a request may take to arrive before the connection is closed."""
 KEEP_ALIVE_S = 75.0
-"""How long a connection is kept that nothing comes by: longer than proxies keep theirs, which is a minute. Who closes
-first must not be us, or a request of Slack that is on its way just then is lost."""
+"""How long an idle connection is kept: longer than proxies keep theirs, which is a minute. If this side closed first, a
+request that is just under way would be lost."""
 BACKLOG = 512
 UNREAD_S = 120.0
-"""How long a connection is kept whose other end takes nothing of what was sent to it."""
+"""How long a connection is kept whose client reads nothing of what was sent to it."""
 STOP_S = 2.0
 """How long open requests may take when the server stops."""
 
 
 class Answered(Protocol):
-    """The answer of a webhook."""
+    """The response of a webhook."""
 
     @property
     def status(self) -> int:
@@ -44,7 +44,7 @@ class Answered(Protocol):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Header lines."""
+        """The headers."""
 
     @property
     def body(self) -> bytes:
@@ -53,7 +53,7 @@ class Answered(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """A path that a service posts to. `handle` gets the body as it came, and headers with lower-case names."""
+    """A path that a service posts to. `handle` gets the raw body, and the headers with lower-case names."""
 
     path: str
     handle: Callable[[bytes, Mapping[str, str]], Awaitable[Answered]]
@@ -68,7 +68,8 @@ def application(
 ) -> Starlette:
     """The ASGI application: `/healthz`, `/readyz`, the hooks, and what `api` has for all other paths.
 
-    `ready` raises where nothing could be done here. A body that takes longer than `body_s` to come is refused.
+    `ready` raises InterlockError if this process cannot work. A body that takes longer than `body_s` to arrive is
+    refused.
 
     Source: interfaces, "HTTP".
     """
@@ -107,7 +108,7 @@ def _taking(hook: Hook, body_s: float) -> Callable[[Request], Awaitable[Response
 
 
 async def _body(request: Request, body_s: float) -> bytes | None:
-    """The whole body, None if it is too large; no more of it than that is kept, and none of it for long.
+    """The whole body; None once it is larger than allowed, and no more of it is read.
 
     Raises TimeoutError.
     """
@@ -127,9 +128,9 @@ def problem(status: int, detail: str) -> Response:
 
 
 class _Connection(H11Protocol):
-    """Closes a connection on which the head of a request does not come within `head_s`.
+    """Closes a connection on which the head of a request does not arrive within `head_s`.
 
-    Otherwise whoever reaches the port could hold all connections that this process may have, without a token.
+    Otherwise, anybody who reaches the port could use up all connections of this process without a token.
     """
 
     def __init__(self, *, head_s: float, **given: Any) -> None:
@@ -154,7 +155,7 @@ class _Connection(H11Protocol):
 
     @property
     def _is_between(self) -> bool:
-        """Whether no request is being answered."""
+        """Whether no request is being processed."""
         return self.cycle is None or self.cycle.response_complete
 
     def _forget(self) -> None:
@@ -169,7 +170,7 @@ class _Connection(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to the process that it is a part of."""
+    """Does not handle signals: the process that it runs in does."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -179,7 +180,7 @@ class _Server(uvicorn.Server):
 def listen(host: str, port: int) -> socket.socket:
     """A listening socket; port 0 lets the system choose.
 
-    Raises InterlockError if the address cannot be had.
+    Raises InterlockError if the address is unavailable.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -205,7 +206,7 @@ def listen(host: str, port: int) -> socket.socket:
 async def serving(
     app: Starlette, listening: socket.socket, *, keep_alive_s: float = KEEP_ALIVE_S, head_s: float = HEAD_S
 ) -> AsyncIterator[asyncio.Task[None]]:
-    """Serves on a socket as long as the context lasts; the task ends early only where the server broke."""
+    """Serves on a socket while the context is open; yields the server's task, which ends early only if that fails."""
     config = uvicorn.Config(
         app, log_config=None, access_log=False, lifespan="off", server_header=False, proxy_headers=False, ws="none",
         timeout_graceful_shutdown=int(STOP_S), timeout_keep_alive=keep_alive_s,  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Lists over HTTP: how long one may be, and the header that says whether it was cut; what is in one is not here."""
+"""Pages of lists over HTTP: their maximum length, and the header that says whether there is more."""
 
 from typing import Annotated
 
@@ -8,12 +8,12 @@ from interlock.desk.reading.views import View
 
 MOST = 1_000
 HEADER = "X-More"
-"""`true` where there is more than the list shows, else `false`."""
+"""`true` if there are more rows than the list shows, else `false`."""
 
 Most = Annotated[int, Query(ge=1, le=MOST)]
 
 
 def page(response: Response, rows: list[View], most: int, *, newest_last: bool = False) -> list[View]:
-    """The requested rows; one more than those was read, to know whether there are more."""
+    """The rows of a page, with the header set; `rows` has one row more than `most` if there are more."""
     response.headers[HEADER] = str(len(rows) > most).lower()
     return rows[-most:] if newest_last else rows[:most]

@@ -1,4 +1,4 @@
-"""Errors as problem+json: one clear line each, with the id of the request; nothing of the inside."""
+"""Errors as problem+json: one line each, with the request's id and without internal details."""
 
 import logging
 from http import HTTPStatus
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 def problem(request: Request, status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
-    """An error as clients get it. Source: RFC 9457."""
+    """The response for an error. Source: RFC 9457."""
     body: dict[str, Any] = {
         "type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail,
         "request_id": request.scope.get("state", {}).get("request_id"),
@@ -38,7 +38,7 @@ def status_of(error: InterlockError) -> int:
 
 
 def tell_problems(app: FastAPI) -> None:
-    """Makes an application answer errors as problem+json."""
+    """Registers the exception handlers that return problem+json."""
     app.add_exception_handler(InterlockError, _of_ours)
     app.add_exception_handler(RequestValidationError, _of_validation)
     app.add_exception_handler(HTTPException, _of_http)
@@ -51,7 +51,7 @@ async def _of_ours(request: Request, error: Exception) -> Response:
 
 
 def of_ours(request: Request, error: InterlockError) -> Response:
-    """An error of Interlock's own as clients get it."""
+    """The response for an InterlockError."""
     headers: dict[str, str] = {}
     if isinstance(error, NotKnown):
         headers["www-authenticate"] = "Bearer"

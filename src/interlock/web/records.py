@@ -1,6 +1,6 @@
-"""Money, activities, alerts, lessons and memories over HTTP: what is on record, to be looked at.
+"""Money, activities, alerts, lessons and memories over HTTP; read-only.
 
-A token of one project sees that project's alone.
+A token that is restricted to a project reads only what belongs to it.
 """
 
 from typing import Annotated
@@ -23,7 +23,7 @@ def add_to(router: APIRouter) -> None:
     """Adds the paths. Source: interfaces, "HTTP"."""
     for path, endpoint in (
         ("/api/budget", budget), ("/api/ledger", ledger), ("/api/activities", activities), ("/api/alerts", alerts),
-        ("/api/lessons", learned), ("/api/memories", remembered),
+        ("/api/lessons", list_lessons), ("/api/memories", list_memories),
     ):  # fmt: skip
         router.add_api_route(path, endpoint, methods=["GET"], status_code=200, response_model=None)
 
@@ -32,18 +32,18 @@ async def ledger(
     here: Here, who: Who, account: str | None = None, run: str | None = None, task: str | None = None,
     mission: str | None = None, agent: str | None = None, after: str | None = None, most: Most = 200,
 ) -> View:  # fmt: skip
-    """The lines of an account, a run, a task, a mission or an agent, with the balance after each."""
+    """Lists the ledger's lines of an account, run, task, mission or agent, with the balance after each."""
     require_all(who)
     return await ledger_views.explain(
         here.live.runtime, account=account, run=run, task=task, mission=mission, agent=agent, after=after, most=most
     )
 
 
-async def remembered(
+async def list_memories(
     here: Here, who: Who, response: Response, query: str = "", persona: str | None = None, project: str | None = None,
     most: Most = 50,
 ) -> list[View]:  # fmt: skip
-    """Memories and blocks, those with the words of `query` first."""
+    """Lists memories and memory blocks, those that match `query` first."""
     wanted = await project_of(here, who, project)
     found = await memories.search(
         here.live.runtime, who.person, query, persona=persona, project=wanted, most=most + 1
@@ -52,7 +52,7 @@ async def remembered(
 
 
 async def budget(here: Here, who: Who, response: Response, every: bool = False, most: Most = 100) -> list[View]:
-    """Accounts: what was spent, and what is left."""
+    """Lists accounts, newest first, with their limits and balances; with `every`, also those of tasks and runs."""
     require_all(who)
     return page(response, await money.budget(here.live.runtime, every=every, most=most + 1), most)
 
@@ -61,9 +61,9 @@ async def activities(
     here: Here, who: Who, response: Response, after: Annotated[int | None, Query(ge=0, le=LAST_ID)] = None,
     most: Most = 100,
 ) -> list[View]:  # fmt: skip
-    """The audit log, newest last: those after an id, or the newest.
+    """Lists activities of the audit log, oldest first: those after the id `after`, else the latest.
 
-    Viewers see no particulars of others' conversations and of closed channels.
+    Viewers see no details of others' conversations and of closed channels.
     """
     require_all(who)
     found = await audit.activities(here.live.runtime, after=after, most=most + 1, reader=who.person)
@@ -71,12 +71,12 @@ async def activities(
 
 
 async def alerts(here: Here, who: Who, response: Response, all: bool = False, most: Most = 100) -> list[View]:
-    """What people should know, newest first; `all` for those that somebody has seen, too."""
+    """Lists alerts, newest first; with `all`, also those that have been acknowledged."""
     found = await listings.alerts(here.live.runtime, open_only=not all, project=who.project, most=most + 1)
     return page(response, found, most)
 
 
-async def learned(here: Here, who: Who, response: Response, every: bool = False, most: Most = 100) -> list[View]:
-    """What was learned from missions, best first."""
+async def list_lessons(here: Here, who: Who, response: Response, every: bool = False, most: Most = 100) -> list[View]:
+    """Lists lessons, best first."""
     require_all(who)
     return page(response, await lessons.lessons(here.live.runtime, every=every, most=most + 1), most)

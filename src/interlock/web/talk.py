@@ -1,4 +1,4 @@
-"""Talking with agents over HTTP: one call, streamed or not; and the workspace chat. What is said is not read here."""
+"""Conversations with agents over HTTP, streamed or not, and the workspace chat; messages are not interpreted here."""
 
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ from interlock.desk.events.answering import stream_reply
 from interlock.desk.identities.gate import Caller, NotKnown
 from interlock.desk.reading.views import View
 from interlock.desk.workspace_chat import room_views, rooms
-from interlock.web.dependencies import Here, Premises, Who, project_of, require_within, token_of
+from interlock.web.dependencies import Here, Services, Who, project_of, require_within, token_of
 from interlock.web.events import EventStream, while_good
 from interlock.web.pages import Most, page
 
@@ -20,13 +20,13 @@ Key = Annotated[str | None, Field(default=None, min_length=1, max_length=200)]
 
 
 class Body(BaseModel):
-    """Of a request; a name that nobody knows is a mistake."""
+    """The body of a request; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class ChatBody(Body):
-    """What is said to an agent."""
+    """A message to an agent."""
 
     message: str
     stream: bool = False
@@ -36,7 +36,7 @@ class ChatBody(Body):
 
 
 class MessageBody(Body):
-    """What is said in a channel."""
+    """A message in a channel or thread."""
 
     channel_id: str
     text: str
@@ -45,13 +45,13 @@ class MessageBody(Body):
 
 
 class EditBody(Body):
-    """What a message is to say."""
+    """The new text of a message."""
 
     text: str
 
 
 class ChannelBody(Body):
-    """A channel to be made: open, private, or a direct conversation with a persona."""
+    """A new channel, open or private, or a direct conversation with a persona."""
 
     name: str | None = None
     kind: str = "channel"
@@ -59,11 +59,11 @@ class ChannelBody(Body):
     topic: str = ""
     project: str | None = None
     persona: str | None = None
-    """Of a direct conversation."""
+    """Only for a direct conversation."""
 
 
 class ReactionBody(Body):
-    """A sign on a message."""
+    """A reaction to a message."""
 
     emoji: str
 
@@ -89,12 +89,10 @@ def add_to(router: APIRouter) -> None:
 async def chat(
     request: Request, persona: Ident, body: ChatBody, here: Here, who: Who
 ) -> Response | dict[str, Any]:  # fmt: skip
-    """Says something to an agent, and returns its reply, or what it waits for; as events where `stream`.
+    """Sends a message to an agent; returns its reply, or what it waits for; with `stream`, as server-sent events.
 
-    Each person has one conversation with each persona. A client that leaves does not end the run, nor does the end of
-    its token, after which it is told no more.
-
-    Raises NotKnown if the token has ended meanwhile.
+    Each person has one conversation with each persona. The run continues if the client disconnects, or if its token is
+    revoked: then the response is 401, and a stream ends.
     """
     token = token_of(request) or ""
     runtime, project = here.live.runtime, await project_of(here, who, body.project)
@@ -119,7 +117,7 @@ async def chat(
 
 
 async def say(body: MessageBody, here: Here, who: Who) -> View:
-    """Says something in a channel, or in a thread; who has sent it is told by the token."""
+    """Posts a message to a channel or thread, in the name of the token's person."""
     await _within(here, who, body.channel_id)
     key = f"http:{body.idempotency_key}" if body.idempotency_key else None
     return await rooms.say(
@@ -128,19 +126,19 @@ async def say(body: MessageBody, here: Here, who: Who) -> View:
 
 
 async def edit(message_id: Ident, body: EditBody, here: Here, who: Who) -> View:
-    """Changes what the person has said."""
+    """Edits a message of the caller."""
     await _of_message(here, who, message_id)
     return await rooms.edit(here.live.runtime, who.person, message_id, body.text)
 
 
 async def react(message_id: Ident, body: ReactionBody, here: Here, who: Who) -> View:
-    """Puts a sign on a message."""
+    """Adds a reaction to a message."""
     await _of_message(here, who, message_id)
     return await rooms.react(here.live.runtime, who.person, message_id, body.emoji)
 
 
 async def unreact(message_id: Ident, emoji: Ident, here: Here, who: Who) -> View:
-    """Takes a sign of the person's from a message."""
+    """Removes a reaction of the caller from a message."""
     await _of_message(here, who, message_id)
     return await rooms.react(here.live.runtime, who.person, message_id, emoji, on=False)
 
@@ -148,19 +146,19 @@ async def unreact(message_id: Ident, emoji: Ident, here: Here, who: Who) -> View
 async def channels(
     here: Here, who: Who, response: Response, project: str | None = None, archived: bool = False, most: Most = 200
 ) -> list[View]:  # fmt: skip
-    """The channels that the person may read, by name; direct conversations come last."""
+    """Lists the channels that the caller may read, by name; direct conversations come last."""
     wanted = await project_of(here, who, project)
     found = await rooms.channels(here.live.runtime, who.person, project=wanted, archived=archived, most=most + 1)
     return page(response, found, most)
 
 
 async def channel(channel_id: Ident, here: Here, who: Who) -> View:
-    """One channel."""
+    """Returns a channel."""
     return await _within(here, who, channel_id)
 
 
 async def create(body: ChannelBody, here: Here, who: Who) -> View:
-    """Makes a channel, or a direct conversation with `persona`."""
+    """Creates a channel, or a direct conversation with `persona`."""
     runtime, project = here.live.runtime, await project_of(here, who, body.project)
     if body.persona is not None:
         return await rooms.dm(runtime, who.person, body.persona, project=project)
@@ -178,7 +176,7 @@ async def history(
     before: str | None = None,
     most: Annotated[int, Query(ge=1, le=rooms.MOST_SHOWN)] = 50,
 ) -> list[View]:
-    """What was said, oldest first: the last messages, or the last before one of them."""
+    """Lists the messages of a channel or thread, oldest first: the latest, or those before the id `before`."""
     await _within(here, who, channel_id)
     found = await rooms.history(
         here.live.runtime, who.person, channel_id, thread=thread, before=before, most=most + 1
@@ -187,23 +185,23 @@ async def history(
 
 
 async def join(channel_id: Ident, here: Here, who: Who) -> View:
-    """Makes the person a member of an open channel."""
+    """Adds the caller to an open channel."""
     await _within(here, who, channel_id)
     return await rooms.join(here.live.runtime, who.person, channel_id)
 
 
 async def leave(channel_id: Ident, here: Here, who: Who) -> View:
-    """Takes the person out of a channel."""
+    """Removes the caller from a channel."""
     await _within(here, who, channel_id)
     return await rooms.leave(here.live.runtime, who.person, channel_id)
 
 
-async def _within(here: Premises, who: Caller, channel_id: str) -> View:
+async def _within(here: Services, who: Caller, channel_id: str) -> View:
     found = await rooms.channel(here.live.runtime, who.person, channel_id)
     require_within(who, found["project_id"], "channel", channel_id)
     return found
 
 
-async def _of_message(here: Premises, who: Caller, message_id: str) -> None:
+async def _of_message(here: Services, who: Caller, message_id: str) -> None:
     row = await here.live.runtime.store.read(room_views.message, who.person, message_id)
     await _within(here, who, row.channel_id)

@@ -1,6 +1,6 @@
-"""Missions, tasks, questions, agents and runs over HTTP; each is one function of the desk.
+"""Missions, tasks, approvals, agents and runs over HTTP; each endpoint is one operation of the desk.
 
-A token of one project sees and touches that project's alone.
+A token that is restricted to a project reads and changes only what belongs to it.
 """
 
 from typing import Annotated, Any
@@ -18,13 +18,13 @@ from interlock.desk.reading.views import View
 from interlock.desk.signoff import signing
 from interlock.desk.work import additions, controls, goals, task_changes
 from interlock.desk.workspace_chat import rooms
-from interlock.web.dependencies import Here, Premises, Who, project_of, require_all, require_within
+from interlock.web.dependencies import Here, Services, Who, project_of, require_all, require_within
 from interlock.web.pages import Most, page
 from interlock.web.talk import Body, Ident, Key
 
 
 class MissionBody(Body):
-    """What starts a mission."""
+    """The goal and the settings of a new mission."""
 
     goal: str
     project: str | None = None
@@ -37,7 +37,7 @@ class MissionBody(Body):
 
 
 class ApproveBody(Body):
-    """A yes."""
+    """An approval: a note, edited arguments, a grant, or the mark of the card that was shown."""
 
     note: str | None = None
     args: dict[str, Any] | None = None
@@ -46,13 +46,13 @@ class ApproveBody(Body):
 
 
 class DenyBody(Body):
-    """A no."""
+    """A denial, with its reason."""
 
     reason: str
 
 
 class TaskBody(Body):
-    """A task to be added to a mission."""
+    """A new task of a mission under way."""
 
     mission: str
     title: str
@@ -67,13 +67,13 @@ class TaskBody(Body):
 
 
 class CommentBody(Body):
-    """What is said in a task's thread."""
+    """A comment in a task's thread."""
 
     text: str
 
 
 class TransitionBody(Body):
-    """Where a task is moved, and why."""
+    """The state that a task is moved to, and the reason."""
 
     to: str
     reason: str
@@ -81,13 +81,13 @@ class TransitionBody(Body):
 
 
 class ReasonBody(Body):
-    """Why."""
+    """The reason for an operation; optional."""
 
     reason: str | None = None
 
 
 NO_REASON, NO_CHANGES = ReasonBody(), ApproveBody()
-"""Bodies of requests that send none."""
+"""The defaults of optional bodies."""
 
 
 def add_to(router: APIRouter) -> None:
@@ -136,7 +136,7 @@ async def start(body: MissionBody, here: Here, who: Who) -> View:
 async def missions(
     here: Here, who: Who, response: Response, project: str | None = None, most: Most = 100
 ) -> list[View]:  # fmt: skip
-    """Missions, newest first."""
+    """Lists missions, newest first."""
     wanted = await project_of(here, who, project)
     return page(response, await listings.missions(here.live.runtime, project=wanted, most=most + 1), most)
 
@@ -145,7 +145,7 @@ async def tasks(
     here: Here, who: Who, response: Response, status: str | None = None, persona: str | None = None,
     mission: str | None = None, most: Most = 200,
 ) -> list[View]:  # fmt: skip
-    """Tasks, newest first."""
+    """Lists tasks, newest first."""
     found = await listings.tasks(
         here.live.runtime, status=status, mission=mission, persona=persona, project=who.project, most=most + 1
     )
@@ -165,7 +165,7 @@ async def add(body: TaskBody, here: Here, who: Who) -> View:
 
 
 async def task(ident: Ident, here: Here, who: Who) -> View:
-    """A mission or a task with all that belongs to it."""
+    """Returns a mission or a task with everything that belongs to it."""
     found = await details.task(here.live.runtime, ident)
     require_within(who, found["project_id"], "task", ident)
     return found
@@ -174,7 +174,7 @@ async def task(ident: Ident, here: Here, who: Who) -> View:
 async def thread(
     ident: Ident, here: Here, who: Who, response: Response, after: str | None = None, most: Most = 200
 ) -> list[View]:  # fmt: skip
-    """What was said about a task, oldest first: the messages after an id, or the last ones."""
+    """Lists the messages in a task's thread, oldest first: those after the id `after`, else the latest."""
     await _task_within(here, who, ident)
     found = await details.thread(here.live.runtime, ident, after=after, most=most + 1)
     return page(response, found, most, newest_last=after is None)
@@ -187,7 +187,7 @@ async def comment(ident: Ident, body: CommentBody, here: Here, who: Who) -> View
 
 
 async def transition(ident: Ident, body: TransitionBody, here: Here, who: Who) -> View:
-    """Moves a task along the table; 409 where the table or somebody else's move does not let it."""
+    """Moves a task to another state; 409 if the transition table does not allow it, or it was moved meanwhile."""
     await _task_within(here, who, ident)
     return await task_changes.transition(
         here.live.runtime, who.person, ident, body.to, reason=body.reason, key=body.idempotency_key
@@ -197,7 +197,7 @@ async def transition(ident: Ident, body: TransitionBody, here: Here, who: Who) -
 async def transitions(
     ident: Ident, here: Here, who: Who, response: Response, after: str | None = None, most: Most = 200
 ) -> list[View]:  # fmt: skip
-    """The states that a task has been in, oldest first: those after an id, or the last ones."""
+    """Lists the transitions of a task, oldest first: those after the id `after`, else the latest."""
     await _task_within(here, who, ident)
     found = await details.transitions(here.live.runtime, ident, after=after, most=most + 1)
     return page(response, found, most, newest_last=after is None)
@@ -207,8 +207,9 @@ async def approvals(
     here: Here, who: Who, response: Response, status: str | None = "pending", mission: str | None = None,
     after: str | None = None, most: Most = 200,
 ) -> list[View]:  # fmt: skip
-    """Questions, oldest first; `status=all` for answered ones too. Viewers see that something was asked in private, and
-    not what.
+    """Lists approvals, oldest first: pending ones, or all with `status=all`.
+
+    Of a question that was asked in private, viewers see only that it exists.
     """
     wanted = None if status == "all" else status
     found = await signing.approvals(
@@ -219,7 +220,7 @@ async def approvals(
 
 
 async def approve(ident: Ident, here: Here, who: Who, body: ApproveBody = NO_CHANGES) -> View:
-    """Signs off."""
+    """Approves a held call, or answers another question."""
     await _question(here, who, ident)
     return await signing.approve(
         here.live.runtime, who.person, ident, note=body.note, args=body.args, grant=body.grant, mark=body.mark
@@ -227,7 +228,7 @@ async def approve(ident: Ident, here: Here, who: Who, body: ApproveBody = NO_CHA
 
 
 async def deny(ident: Ident, body: DenyBody, here: Here, who: Who) -> View:
-    """Refuses."""
+    """Denies a held call, or another question."""
     await _question(here, who, ident)
     return await signing.deny(here.live.runtime, who.person, ident, reason=body.reason)
 
@@ -235,14 +236,14 @@ async def deny(ident: Ident, body: DenyBody, here: Here, who: Who) -> View:
 async def agents(
     here: Here, who: Who, response: Response, project: str | None = None, most: Most = 500
 ) -> list[View]:  # fmt: skip
-    """Agents, most recently active first."""
+    """Lists agents, most recently active first."""
     wanted = await project_of(here, who, project)
     found = await listings.agents(here.live.runtime, project=wanted, reader=who.person, most=most + 1)
     return page(response, found, most)
 
 
 async def agent(ident: Ident, here: Here, who: Who) -> View:
-    """One agent."""
+    """Returns an agent."""
     found = await listings.agent(here.live.runtime, ident, project=who.project, reader=who.person)
     if found is None:
         raise Unknown("agent", ident, (), "agents")
@@ -250,44 +251,44 @@ async def agent(ident: Ident, here: Here, who: Who) -> View:
 
 
 async def pause(ident: Ident, here: Here, who: Who, body: ReasonBody = NO_REASON) -> View:
-    """Stops an agent's runs after their current step, and starts none."""
+    """Pauses an agent: its runs stop after their current step, and none are started."""
     require_all(who)
     return await emergency.pause_agent(here.live.runtime, who.person, ident, reason=body.reason)
 
 
 async def resume(ident: Ident, here: Here, who: Who) -> View:
-    """Lets a paused agent work again."""
+    """Resumes a paused agent."""
     require_all(who)
     return await emergency.resume_agent(here.live.runtime, who.person, ident)
 
 
 async def quarantine(ident: Ident, here: Here, who: Who, body: ReasonBody = NO_REASON) -> View:
-    """Shuts an agent's mailboxes."""
+    """Quarantines an agent: its runs stop, and it gets no work."""
     require_all(who)
     return await emergency.quarantine(here.live.runtime, who.person, ident, reason=body.reason)
 
 
 async def release(ident: Ident, here: Here, who: Who) -> View:
-    """Ends a quarantine."""
+    """Releases an agent from quarantine."""
     require_all(who)
     return await emergency.release(here.live.runtime, who.person, ident)
 
 
 async def restart(ident: Ident, here: Here, who: Who, body: ReasonBody = NO_REASON) -> View:
-    """Cuts off what an agent is doing, and has its runs go on from their last step."""
+    """Restarts an agent: its runs are interrupted, and continue from their last step."""
     require_all(who)
     return await emergency.restart_agent(here.live.runtime, who.person, ident, reason=body.reason)
 
 
 async def reset(ident: Ident, here: Here, who: Who) -> View:
-    """Begins a conversation anew: an agent's by its id, or the person's own with a persona."""
+    """Resets a conversation: that of an agent id, or the caller's own with a persona."""
     if who.project is not None and not await listings.is_of_project(here.live.runtime, who.project, ident):
         raise Refused(f"`{ident}` is not an agent of project `{who.project}`, to which the token is limited")
     return await sessions.reset(here.live.runtime, who.person, ident, project=who.project)
 
 
 async def squad(control: Ident, here: Here, who: Who, body: ReasonBody = NO_REASON) -> View:
-    """`pause`, `resume`, `drain` or `stop`."""
+    """Controls the whole squad: `pause`, `resume`, `drain` or `stop`."""
     require_all(who)
     acts = {"pause": emergency.pause, "resume": emergency.resume, "drain": emergency.drain, "stop": emergency.stop}
     if control not in acts:
@@ -298,7 +299,7 @@ async def squad(control: Ident, here: Here, who: Who, body: ReasonBody = NO_REAS
 async def runs(
     here: Here, who: Who, response: Response, mission: str | None = None, status: str | None = None, most: Most = 200
 ) -> list[View]:
-    """Runs, newest first. Viewers see of private ones how they ended, and not with which error."""
+    """Lists runs, newest first. Of private runs, viewers see the outcome, but not the error."""
     found = await listings.runs(
         here.live.runtime, mission=mission, status=status, project=who.project, reader=who.person, most=most + 1
     )
@@ -306,9 +307,9 @@ async def runs(
 
 
 async def run(ident: Ident, here: Here, who: Who) -> View:
-    """A run whole: steps, messages, calls, its prompt layer by layer, cost.
+    """Returns a run in full: steps, messages, tool calls, the layers of its prompt, cost.
 
-    Of a channel that not everybody may read it is its members' alone, and viewers see no conversations but their own.
+    Runs in closed channels are visible to their members only; viewers see no conversations but their own.
     """
     found = await _traced(here, who, ident)
     if not await rooms.sees_run(here.live.runtime, who.person, str(found["id"])):
@@ -317,21 +318,21 @@ async def run(ident: Ident, here: Here, who: Who) -> View:
 
 
 async def cancel(ident: Ident, here: Here, who: Who) -> View:
-    """Ends a run."""
+    """Cancels a run."""
     found = await _traced(here, who, ident)
     return await controls.cancel(here.live.runtime, who.person, str(found["id"]))
 
 
-async def _task_within(here: Premises, who: Caller, ident: str) -> None:
+async def _task_within(here: Services, who: Caller, ident: str) -> None:
     require_within(who, await details.project_of_task(here.live.runtime, ident), "task", ident)
 
 
-async def _traced(here: Premises, who: Caller, ident: str) -> View:
+async def _traced(here: Services, who: Caller, ident: str) -> View:
     found = await details.trace(here.live.runtime, ident, prompt=True)
     require_within(who, found["project_id"], "run", ident)
     return found
 
 
-async def _question(here: Premises, who: Caller, ident: str) -> None:
+async def _question(here: Services, who: Caller, ident: str) -> None:
     found = await signing.approval(here.live.runtime, ident)
     require_within(who, found["project_id"], "approval", ident)

@@ -11,7 +11,7 @@ from interlock.agents.running import runner
 from interlock.agents.running.interruption import Interrupt
 from interlock.core.values import usd
 from interlock.llm.messages import ModelRef, ModelRequest, Usage
-from interlock.llm.providers import ProviderSettings, open_model
+from interlock.llm.providers import ProviderAccess, open_model
 from interlock.oversight import expiry
 from interlock.store import squad
 from interlock.store.auditing import audit
@@ -270,7 +270,7 @@ async def test_bill_that_no_column_can_hold_is_booked_and_freezes_the_account(
 ) -> None:
     bill = Answer([text("hello")], usage={"input_tokens": count, "output_tokens": count})
     async with MessagesApi(lambda *_: bill) as api:
-        adapter: Any = open_model(ModelRef("anthropic", "m"), ProviderSettings("sk-test-key", api.base_url))
+        adapter: Any = open_model(ModelRef("anthropic", "m"), ProviderAccess("sk-test-key", api.base_url))
         stage = await staged(store, tmp_path, adapter)
         run = await stage.chat()
         await stage.work()

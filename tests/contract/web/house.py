@@ -17,21 +17,21 @@ from interlock.core.clock import SystemClock
 from interlock.desk.identities import tokens
 from interlock.testing.runtime import open_runtime
 from interlock.testing.scripted import ScriptedModel
-from interlock.web.api import Gate, Live, Premises, api
+from interlock.web.api import Gate, Live, Services, api
 from interlock.web.http import BODY_S, MOST_BYTES, application, listen, serving
 
 
 @dataclass
 class House:
     box: Interlock
-    premises: Premises
+    services: Services
     port: int
     token: str
     client: httpx2.AsyncClient
 
     @property
     def live(self) -> Live:
-        return self.premises.live
+        return self.services.live
 
     async def token_of(self, role: str = "operator", project: str | None = None) -> str:
         made = await tokens.create(self.box.runtime, self.box.person, f"test {uuid4()}", role=role, project=project)
@@ -53,7 +53,7 @@ async def house(folder: Path, *replies: Any, executes: bool = True, **settings: 
     async with open_runtime(folder, ScriptedModel(*replies), clock=SystemClock(), **settings) as runtime:
         person = await local_person(runtime.settings, runtime.store, runtime.clock, "python")
         box = Interlock(runtime, person)
-        premises = Premises(Live(runtime), box.answers, Gate(runtime))
+        services = Services(Live(runtime), box.answers, Gate(runtime))
         listening = listen("127.0.0.1", 0)
         port = listening.getsockname()[1]
 
@@ -61,7 +61,7 @@ async def house(folder: Path, *replies: Any, executes: bool = True, **settings: 
             return
 
         token = str((await tokens.create(runtime, person, f"tests {uuid4()}"))["token"])
-        app = application([], ready, api=api(premises, version="0", most_bytes=MOST_BYTES, body_s=BODY_S))
+        app = application([], ready, api=api(services, version="0", most_bytes=MOST_BYTES, body_s=BODY_S))
         client = httpx2.AsyncClient(
             base_url=f"http://127.0.0.1:{port}", headers={"Authorization": f"Bearer {token}"}, timeout=60
         )
@@ -70,8 +70,8 @@ async def house(folder: Path, *replies: Any, executes: bool = True, **settings: 
             await box.start()
         try:
             async with serving(app, listening), client:
-                yield House(box, premises, port, token, client)
-                await premises.close()
+                yield House(box, services, port, token, client)
+                await services.close()
         finally:
             await box.stop()
 

@@ -61,7 +61,7 @@ async def test_tokens_are_shown_once_kept_as_digests_and_refused_at_once(tmp_pat
         told = await problem(home, 403, "POST", "/api/missions", json={"goal": "x"}, headers=headers)
         assert "viewer" in told
         await tokens.revoke(runtime, person, made["id"])
-        home.premises.gate.forget()
+        home.services.gate.forget()
         assert "revoked" in await problem(home, 401, "GET", "/api/channels", headers=headers)
         short = await tokens.create(runtime, person, "short", expires_s=0.001)
         assert "expired" in await problem(home, 401, "GET", "/api/channels", headers=bearer(short["token"]))
@@ -81,7 +81,7 @@ async def test_token_is_never_more_than_its_person_is_now(tmp_path: Path, migrat
         channel = {"name": "ideas"}
         assert (await home.client.post("/api/channels", json=channel, headers=headers)).status_code == 201
         await people.set_role(runtime, person, "Olga", "viewer")
-        home.premises.gate.forget()
+        home.services.gate.forget()
         await problem(home, 403, "POST", "/api/channels", json={"name": "more"}, headers=headers)
 
 

@@ -214,7 +214,7 @@ async def test_stream_ends_where_its_token_is_revoked(tmp_path: Path, migrated_s
         made = await tokens.create(home.box.runtime, home.box.person, "short")
         stream = await Stream.open(home.port, "/api/events", made["token"])
         await tokens.revoke(home.box.runtime, home.box.person, made["id"])
-        home.premises.gate.forget()
+        home.services.gate.forget()
         await tell(home, "secret")
         assert await stream.next() is None
         stream.close()
@@ -231,7 +231,7 @@ async def test_conversation_is_told_no_further_once_its_token_is_revoked(
         stream = await Stream.open(home.port, "/api/agents/research/chat", made["token"], body=body)
         await stream.until("assistant")
         await tokens.revoke(home.box.runtime, home.box.person, made["id"])
-        home.premises.gate.forget()
+        home.services.gate.forget()
         go.set()
         late = await stream.next()
         stream.close()
@@ -257,7 +257,7 @@ async def test_reply_is_not_given_to_a_token_that_was_revoked_meanwhile(
         coming = asyncio.create_task(home.client.post(path, json=body, headers=headers))
         await asked.wait()
         await tokens.revoke(home.box.runtime, home.box.person, made["id"])
-        home.premises.gate.forget()
+        home.services.gate.forget()
         go.set()
         refused = await coming
     assert refused.status_code == 401
@@ -273,7 +273,7 @@ async def test_stream_shows_no_more_than_its_person_may_see_now(tmp_path: Path, 
         runtime.events.tell(piece("before", person_id=admin.id))
         first = await stream.next()
         await desk_people.set_role(runtime, admin, entered["id"], "viewer")
-        home.premises.gate.forget()
+        home.services.gate.forget()
         runtime.events.tell(piece("after", person_id=admin.id))
         await tell(home, "open to all")
         second = await stream.next()
@@ -287,7 +287,7 @@ async def test_stream_shows_no_more_than_its_person_may_see_now(tmp_path: Path, 
 async def test_streams_end_when_the_process_stops(tmp_path: Path, migrated_sqlite_url: str) -> None:
     async with house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home:
         stream = await Stream.open(home.port, "/api/events", home.token)
-        await home.premises.close()
+        await home.services.close()
         assert await stream.next() is None
         stream.close()
         refused = await home.client.get("/api/events")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.llm.http_faults import ToldError
+from interlock.llm.http_faults import ReportedError
 from interlock.llm.messages import (
     Delta,
     Image,
@@ -87,7 +87,7 @@ def test_calls_that_the_limit_cut_are_not_run() -> None:
     "reason", ["error", "insufficient_system_resource", "abort", "function_call_filter: MALFORMED_FUNCTION_CALL"]
 )
 def test_a_reason_that_means_failure_is_an_error(reason: str) -> None:
-    with pytest.raises(ToldError):
+    with pytest.raises(ReportedError):
         said({"content": "half an ans"}, stop=reason)
 
 
@@ -338,7 +338,7 @@ def test_an_answer_without_any_report_is_charged_by_estimate(report: Any) -> Non
     ],
 )
 def test_an_error_in_the_middle_is_told(event: dict[str, Any]) -> None:
-    with pytest.raises(ToldError):
+    with pytest.raises(ReportedError):
         told(chunk({"content": "half"}), event, DONE)
 
 
@@ -402,5 +402,5 @@ def test_junk_raises_nothing_but_what_the_adapter_expects(events: list[dict[str,
         for event in [*events, DONE]:
             list(assembly.accept(event))
         assembly.reply(None, UNREPORTED)
-    except (KeyError, TypeError, AttributeError, ValueError, EOFError, ToldError):
+    except (KeyError, TypeError, AttributeError, ValueError, EOFError, ReportedError):
         assert assembly.streamed_tokens() >= 0

@@ -9,10 +9,10 @@ from interlock.core.errors import UsageError
 from interlock.llm.messages import ModelRef
 from interlock.llm.models import DEFAULT_MODELS, model_info
 from interlock.llm.prices import PriceTable
-from interlock.llm.providers import FACTORIES, Models, ProviderSettings, choose_default, open_model, resolve_model
+from interlock.llm.providers import FACTORIES, Models, ProviderAccess, choose_default, open_model, resolve_model
 from interlock.settings import KEY_VARIABLES
 
-KEYED = {"anthropic": ProviderSettings("sk-ant-secret")}
+KEYED = {"anthropic": ProviderAccess("sk-ant-secret")}
 
 
 def test_the_named_model_is_used_whatever_keys_there_are() -> None:
@@ -24,8 +24,8 @@ def test_one_key_and_no_name_means_the_default_of_that_provider() -> None:
     assert resolve_model(None, KEYED) == ModelRef("anthropic", DEFAULT_MODELS["anthropic"])
 
 
-@pytest.mark.parametrize("given", [{}, {"anthropic": ProviderSettings("")}, {"anthropic": ProviderSettings()}])
-def test_no_key_and_no_name_names_both_ways_out(given: dict[str, ProviderSettings]) -> None:
+@pytest.mark.parametrize("given", [{}, {"anthropic": ProviderAccess("")}, {"anthropic": ProviderAccess()}])
+def test_no_key_and_no_name_names_both_ways_out(given: dict[str, ProviderAccess]) -> None:
     with pytest.raises(UsageError, match=r"ANTHROPIC_API_KEY.*--model rehearsal/offline"):
         resolve_model(None, given)
 
@@ -44,7 +44,7 @@ def test_a_provider_that_there_is_none_of_is_told_with_those_there_are_and_how_t
     with pytest.raises(UsageError, match=r"no provider `opnai`: use one of .*`openai`.*`providers\.opnai\.base_url`"):
         resolve_model("opnai/gpt-6", KEYED)
     with pytest.raises(UsageError, match="no provider"):
-        open_model(ModelRef("opnai", "gpt-6"), ProviderSettings("k"))
+        open_model(ModelRef("opnai", "gpt-6"), ProviderAccess("k"))
 
 
 def test_the_twelve_providers_are_known_by_name() -> None:
@@ -53,47 +53,47 @@ def test_the_twelve_providers_are_known_by_name() -> None:
 
 
 def test_a_base_url_is_all_that_another_provider_needs() -> None:
-    elsewhere = {"in-house": ProviderSettings(None, "http://127.0.0.1:9/v1")}
+    elsewhere = {"in-house": ProviderAccess(None, "http://127.0.0.1:9/v1")}
     ref = resolve_model("in-house/llama/70b", elsewhere)
     assert ref == ModelRef("in-house", "llama/70b")
     assert open_model(ref, elsewhere["in-house"]).provider == "in-house"
-    spoken = open_model(ref, ProviderSettings("key", "http://127.0.0.1:9", "anthropic"))
+    spoken = open_model(ref, ProviderAccess("key", "http://127.0.0.1:9", "anthropic"))
     assert (type(spoken).__name__, spoken.provider) == ("AnthropicModel", "in-house")
 
 
 @pytest.mark.parametrize("provider", ["ollama", "lmstudio"])
 def test_models_on_this_machine_need_no_key(provider: str) -> None:
-    assert open_model(resolve_model(f"{provider}/qwen3", {}), ProviderSettings()).provider == provider
+    assert open_model(resolve_model(f"{provider}/qwen3", {}), ProviderAccess()).provider == provider
 
 
 @pytest.mark.parametrize("provider", sorted(KEY_VARIABLES))
 def test_every_other_provider_names_the_variable_of_its_key(provider: str) -> None:
     with pytest.raises(UsageError, match=f"{provider} needs a key: set {KEY_VARIABLES[provider]},"):
-        open_model(ModelRef(provider, "m"), ProviderSettings())
+        open_model(ModelRef(provider, "m"), ProviderAccess())
 
 
 def test_one_key_of_a_provider_without_a_default_asks_for_the_model() -> None:
     with pytest.raises(
         UsageError, match=r"together has no default model: name the model with `--model together/MODEL`"
     ):
-        resolve_model(None, {"together": ProviderSettings("k")})
+        resolve_model(None, {"together": ProviderAccess("k")})
 
 
 def test_a_missing_key_is_told_with_its_variable() -> None:
     with pytest.raises(UsageError, match="set ANTHROPIC_API_KEY"):
-        open_model(ModelRef("anthropic", "claude-sonnet-5-5"), ProviderSettings())
+        open_model(ModelRef("anthropic", "claude-sonnet-5-5"), ProviderAccess())
 
 
 @pytest.mark.parametrize("key", ["sk-ant\nsecret", "sk ant", "sk-ä", "   "])
 def test_a_key_that_cannot_be_one_is_refused_without_being_shown(key: str) -> None:
     with pytest.raises(UsageError, match="ANTHROPIC_API_KEY does not hold a key") as refused:
-        open_model(ModelRef("anthropic", "m"), ProviderSettings(key))
+        open_model(ModelRef("anthropic", "m"), ProviderAccess(key))
     assert key.strip() == "" or key not in str(refused.value)
 
 
 def test_a_base_url_that_cannot_be_one_is_refused() -> None:
     with pytest.raises(UsageError, match="is not a base URL for anthropic"):
-        open_model(ModelRef("anthropic", "m"), ProviderSettings("sk-ant", "http://[::1"))
+        open_model(ModelRef("anthropic", "m"), ProviderAccess("sk-ant", "http://[::1"))
 
 
 def test_settings_do_not_show_their_key() -> None:
