@@ -172,10 +172,13 @@ async def test_work_that_was_handed_in_goes_back_to_its_review(store: CountingSt
 
 
 async def test_block_that_has_escalated_is_lifted_with_its_question(store: CountingStore, tmp_path: Path) -> None:
-    stage = await staged(store, tmp_path, ScriptedModel())
+    stage = await staged(store, tmp_path, ScriptedModel(), times={"blocked_escalation_s": 600})
     run = await stage.task()
     await emergency.quarantine(stage.runtime, stage.ada, "operations")
-    stage.clock.advance(stage.runtime.settings.times.blocked_escalation_s + 1)
+    stage.clock.advance(599)
+    await expiry.sweep(stage.runtime)
+    assert await stage.pending() == []
+    stage.clock.advance(1)
     await expiry.sweep(stage.runtime)
     question = await stage.the_question()
     assert question.kind == "ESCALATION"
