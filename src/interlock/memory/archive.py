@@ -58,6 +58,8 @@ class Note:
     importance: float = 0.5
     labels: Sequence[str] = ()
     person_id: str | None = None
+    theirs_alone: bool = False
+    """Whether it is recalled for that person only, as conversations are."""
     run_id: str | None = None
     call_id: str | None = None
     """Of the call by which an agent keeps it: made again, it keeps nothing more."""
@@ -76,9 +78,9 @@ def secret_in(text: str) -> str | None:
     return first_secret(text) or ("password" if _SAID.search(text) else None)
 
 
-def attributed(note: Note, person_id: str | None) -> Note:
+def attributed(note: Note, person_id: str | None, *, theirs_alone: bool) -> Note:
     """The same note, attributed to a person."""
-    return replace(note, person_id=person_id)
+    return replace(note, person_id=person_id, theirs_alone=theirs_alone)
 
 
 def keep(tx: Tx, note: Note, author: Actor, reason: str, now: datetime) -> Kept:
@@ -106,7 +108,8 @@ def keep(tx: Tx, note: Note, author: Actor, reason: str, now: datetime) -> Kept:
 
 
 def _scope(note: Note) -> str:
-    return memories.scope_of(note.persona, note.type, note.person_id, rehearsal=note.rehearsal)
+    kind = CONVERSATION if note.theirs_alone else note.type
+    return memories.scope_of(note.persona, kind, note.person_id, rehearsal=note.rehearsal)
 
 
 def _again(tx: Tx, row: Any, note: Note, importance: float, author: Actor, reason: str, now: datetime) -> Kept:

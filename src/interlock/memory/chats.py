@@ -56,7 +56,7 @@ def _keep(tx: Tx, run: Any, said: str, answered: str, now: datetime) -> None:
         if archive.secret_in(text) is None:
             note = Note(
                 project_id=run.project_id, persona=who.persona, type=kind, text=text, importance=importance,
-                labels=who.labels, person_id=who.person_id, run_id=run.id,
+                labels=who.labels, person_id=who.person_id, theirs_alone=bool(who.is_guest), run_id=run.id,
             )  # fmt: skip
             archive.keep(tx, note, SYSTEM, f"said in run {run.id}", now)
 

@@ -25,6 +25,7 @@ _SPEAKER = (
         _r.simulated,
         _p.id.label("person_id"),
         _p.name,
+        (_p.role == sa.text("'viewer'")).label("is_guest"),
         _c.kind.label("room"),
     )
     .join_from(RUNS, AGENTS, _r.agent_id == _ag.id)
@@ -46,7 +47,7 @@ def alone_with(tx: Tx, run_id: str) -> str | None:
 
 
 def speaker(tx: Tx, run_id: str) -> Any | None:
-    """Of a run: `person_id` and `name` of whom it answers, None if that is nobody; `room` (channel, private, dm)
-    where it answers in one; `persona`, `started_at`, `labels`, `simulated`.
+    """Of a run: `person_id` and `name` of whom it answers, None if that is nobody; `is_guest`, if they may only look or
+    talk; `room` (channel, private, dm) where it answers in one; `persona`, `started_at`, `labels`, `simulated`.
     """
     return tx.one(_SPEAKER, {"run_": run_id})

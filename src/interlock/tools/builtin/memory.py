@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from interlock.core.errors import InterlockError
+from interlock.core.errors import InterlockError, Refused
 from interlock.memory import archive, blocks, recall
 from interlock.memory.archive import KINDS, Kept, Note
 from interlock.memory.blocks import Block, Edit, Editor
@@ -44,8 +44,8 @@ async def _store(
 
 def _keep(tx: Tx, ctx: ToolContext, note: Note) -> Kept:
     who = speakers.speaker(tx, ctx.run_id)
-    heard_from = who.person_id if who is not None else None
-    note = archive.attributed(note, heard_from)
+    if who is not None:
+        note = archive.attributed(note, who.person_id, theirs_alone=bool(who.is_guest))
     return archive.keep(tx, note, ctx.actor, f"kept in run {ctx.run_id}", ctx.now)
 
 
@@ -120,6 +120,8 @@ async def _update(
 
 def _edit(tx: Tx, ctx: ToolContext, label: str, change: Edit, reason: str) -> Block:
     run = speakers.speaker(tx, ctx.run_id)
+    if run is not None and run.is_guest:
+        raise Refused("blocks are shown to everybody, and this person is a guest: `store_memory` keeps it for them")
     who = Editor(
         project_id=ctx.project_id, persona=ctx.persona, author=ctx.actor, labels=ctx.taint, run_id=ctx.run_id,
         call_id=ctx.call_id,
