@@ -207,8 +207,8 @@ def only_reports(tool: str, description: str) -> bool:
     """Whether a tool named after a thing only reports on it, by its description."""
     if read_name(tool).says is not Says.NOTHING:
         return False
-    said = read_prose(description)
-    return said.leads_with_reading and said.act is None and said.mention is None
+    prose = read_prose(description)
+    return prose.leads_with_reading and prose.act is None and prose.mention is None
 
 
 @lru_cache(maxsize=4096)

@@ -66,9 +66,9 @@ def base_risk(call: Call, policy: Policy) -> tuple[Risk, str]:
     if call.declared_risk is not None:
         risk = Risk(call.declared_risk)
         return risk, f"`{call.tool}` declares itself {risk}"
-    said = looks_red(call.tool, call.description, call.input_schema, call.hints, call.args)
-    if said and not command_tools.call_only_reads(call):
-        return Risk.RED, f"`{call.tool}` has no rule, and {said}"
+    red_reason = looks_red(call.tool, call.description, call.input_schema, call.hints, call.args)
+    if red_reason and not command_tools.call_only_reads(call):
+        return Risk.RED, f"`{call.tool}` has no rule, and {red_reason}"
     return Risk.YELLOW, f"`{call.tool}` has no rule: YELLOW"
 
 

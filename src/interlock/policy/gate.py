@@ -71,7 +71,7 @@ def faults(handed: Submission, rejected: Collection[str] = ()) -> list[Fault]:
     if (empty := _empty(handed)) is not None:
         return [Fault("not empty", empty)]
     text = _text_of(handed)
-    found = [*_size(handed), *_said(handed, text), *_formed(handed, text), *secrets(handed)]
+    found = [*_size(handed), *_without_result(handed, text), *_formed(handed, text), *secrets(handed)]
     if handed.sha256 in rejected:
         found.append(Fault("changed", "it is, letter by letter, a version that was sent back: change what was found"))
     return found
@@ -89,9 +89,9 @@ def is_placeholder(text: str) -> bool:
 
 def is_refusal(text: str) -> bool:
     """Whether a short text is only a refusal."""
-    said = " ".join(text.replace("’", "'").split()).lstrip("#*_> -")
-    is_short = len(said) <= LONGEST_REFUSAL and "\n\n" not in text.strip()
-    return is_short and _REFUSAL.match(said) is not None and _SUBSTANCE.search(said) is None
+    sentence = " ".join(text.replace("’", "'").split()).lstrip("#*_> -")
+    is_short = len(sentence) <= LONGEST_REFUSAL and "\n\n" not in text.strip()
+    return is_short and _REFUSAL.match(sentence) is not None and _SUBSTANCE.search(sentence) is None
 
 
 def _empty(handed: Submission) -> str | None:
@@ -141,7 +141,7 @@ def _size(handed: Submission) -> Iterator[Fault]:
         yield Fault("size", f"`{handed.path}` has {len(handed.content):,} bytes: {LARGEST_BYTES:,} are the most")
 
 
-def _said(handed: Submission, text: str | None) -> Iterator[Fault]:
+def _without_result(handed: Submission, text: str | None) -> Iterator[Fault]:
     if handed.data is not None:
         words = [leaf for leaf in _leaves(handed.data) if leaf is not None]
         if all(isinstance(leaf, str) and is_placeholder(leaf) for leaf in words):

@@ -84,13 +84,13 @@ def _browser(args: Mapping[str, Any], is_builtin: bool) -> Iterable[Raised]:
     action = next((args[key] for key in ("action", "command", "operation", "op") if key in args), None)
     if isinstance(action, str):
         name = re.sub(r"[\s_-]", "", fold(action).lower())
-        told = " ".join(
+        text = " ".join(
             fold(value)[:300]
             for key, value in args.items()
             if isinstance(value, str) and not argument_names.content_of(key) & Content.URL
         )
-        pressed = bool(PRESSES.search(re.sub(r"[_#.\[\]=\"'-]", " ", told)))
-        sends = args.get("submit") is True or "enter" in told.lower() or "\n" in str(args.get("text", ""))
+        pressed = bool(PRESSES.search(re.sub(r"[_#.\[\]=\"'-]", " ", text)))
+        sends = args.get("submit") is True or "enter" in text.lower() or "\n" in str(args.get("text", ""))
         if name in _BROWSER_TOUCHES:
             if pressed or sends:
                 found.append(kinds.BROWSER_ACTS)

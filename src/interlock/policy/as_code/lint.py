@@ -146,8 +146,8 @@ def _remarks(policy: Policy, declared: Mapping[str, str | None]) -> Iterator[Rem
     for place, read in enumerate([*rules, *denials]):
         pairs += sum(other.is_wider_than(read) for other in (*rules, *denials)) - 1
         if pairs > MOST_COMPARED:
-            told = "is not compared with all others: there are too many for the same tools"
-            yield Remark(read.rule.where, "too-many", read.rule.id, f"rule `{read.rule.id}` {told}")
+            problem = "is not compared with all others: there are too many for the same tools"
+            yield Remark(read.rule.where, "too-many", read.rule.id, f"rule `{read.rule.id}` {problem}")
             rules, denials = rules[:place], denials[: max(0, place - len(rules))]
             break
     for place, read in enumerate(rules):
@@ -196,5 +196,5 @@ def _own_risk(tool: str, policy: Policy, declared: Mapping[str, str | None]) -> 
     """A tool's risk without its arguments; None if it depends on its definition."""
     if (risk := policy.base.get(tool, BASE.get(tool))) is not None:
         return risk
-    said = declared.get(tool)
-    return Risk(said) if said is not None else None
+    own = declared.get(tool)
+    return Risk(own) if own is not None else None

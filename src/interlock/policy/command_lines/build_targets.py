@@ -83,19 +83,21 @@ def starts_another(path: str) -> bool:
 def is_act(path: str) -> bool:
     """Whether a script's name says that running it acts: `deploy.sh`, `scripts/reset_db.py`."""
     name = paths.plain(path).rpartition("/")[2]
-    said = words(name)
-    attacks = said[:1] and (said[0] in _ATTACKS or re.sub(r"\d*\.\w+$|\d+$", "", name) in _ATTACKS)
-    return _is_named_act(said) or bool(attacks and GUARDS.isdisjoint(said))
+    tokens = words(name)
+    attacks = tokens[:1] and (tokens[0] in _ATTACKS or re.sub(r"\d*\.\w+$|\d+$", "", name) in _ATTACKS)
+    return _is_named_act(tokens) or bool(attacks and GUARDS.isdisjoint(tokens))
 
 
-def _is_named_act(said: Sequence[str]) -> bool:
+def _is_named_act(tokens: Sequence[str]) -> bool:
     """Whether the words of a script's name contain an acting verb: first, coordinated with the first, or last."""
-    said = said[:-1] if len(said) > 1 and said[-1] in _SUFFIXES else said
-    if not said or said[0] in ("test", "tests"):
+    tokens = tokens[:-1] if len(tokens) > 1 and tokens[-1] in _SUFFIXES else tokens
+    if not tokens or tokens[0] in ("test", "tests"):
         return False
-    if said[0] in _NAMED or any(one in ("and", "then") and word in _NAMED for one, word in itertools.pairwise(said)):
+    if tokens[0] in _NAMED or any(
+        one in ("and", "then") and word in _NAMED for one, word in itertools.pairwise(tokens)
+    ):
         return True
-    return len(said) > 1 and (said[0] in _HARMING or (said[-1] in _ENDING and said[0] not in _LOOKING))
+    return len(tokens) > 1 and (tokens[0] in _HARMING or (tokens[-1] in _ENDING and tokens[0] not in _LOOKING))
 
 
 def judge_targets(name: str, args: Sequence[str], script: "Script", depth: int) -> None:

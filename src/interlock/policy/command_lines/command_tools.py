@@ -159,9 +159,9 @@ def _only_computes(call: Call, given: Set[str]) -> bool:
 
 def _definition_is_graver(call: Call) -> bool:
     """Whether its description, schema or annotations say anything graver than that it runs and changes things."""
-    told = _TO_PROCESS.sub("reads ", call.description)
-    said = re.sub(r"[A-Za-z]+", lambda found: _as_read(found.group()), told)
-    return looks_red("read", said, call.input_schema, call.hints) is not None
+    description = _TO_PROCESS.sub("reads ", call.description)
+    neutral = re.sub(r"[A-Za-z]+", lambda found: _as_read(found.group()), description)
+    return looks_red("read", neutral, call.input_schema, call.hints) is not None
 
 
 def _as_read(word: str) -> str:

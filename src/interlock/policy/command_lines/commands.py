@@ -171,8 +171,7 @@ def _judge_as_flag(words: Sequence[str], command: Command, report: "Script", dep
 
 def _wrapped_command(name: str, words: Sequence[str], report: "Script", depth: int) -> Sequence[str]:
     """The command that a wrapper starts."""
-    takes, rest = programs.WRAPPERS[name], list(words)
-    skip = name in programs.SKIPS
+    rest, skip = list(words), name in programs.SKIPS
     while rest:
         word = rest[0]
         if name == "env" and word.startswith(("-S", "--split-string")):
@@ -187,24 +186,9 @@ def _wrapped_command(name: str, words: Sequence[str], report: "Script", depth: i
             continue
         if word.startswith("-") and len(word) > 1:
             rest.pop(0)
-            report.add(*options.judge(name, (word, *rest[:1])))
-            if name == "flock" and word in ("-c", "--command") and rest:
-                _script(rest[0], report, depth + 1)
+            _wrapper_option(name, word, rest, report, depth)
             if word == "--":
                 break
-            if not word.startswith("--") and word[-1] in takes and len(word) == 2 and rest:
-                rest.pop(0)
-            elif word in programs.TAKE_VALUES:
-                del rest[:1]
-            elif (
-                not programs.stands_alone(name, word)
-                and len(rest) > 1
-                and (len(word) == 2 or word.startswith("--"))
-                and depth < DEEPEST
-            ):
-                _judge_as_flag(rest[1:], Command(tuple(rest[1:])), report, depth)
-            if name == "npx" and word in ("-c", "--call"):
-                report.add(kinds.HIDDEN)
         elif "=" in word and name in ("env", "sudo", "doas") and not word.startswith("/"):
             variable, _, value = word.partition("=")
             _variable(variable, value, report, depth)
@@ -222,6 +206,28 @@ def _wrapped_command(name: str, words: Sequence[str], report: "Script", depth: i
         _script(rest[0], report, depth + 1)
         return ()
     return rest
+
+
+def _wrapper_option(name: str, word: str, rest: list[str], report: "Script", depth: int) -> None:
+    """Judges an option of a wrapper, and takes its value from the words that follow it."""
+    report.add(*options.judge(name, (word, *rest[:1])))
+    if name == "flock" and word in ("-c", "--command") and rest:
+        _script(rest[0], report, depth + 1)
+    if word == "--":
+        return
+    if not word.startswith("--") and word[-1] in programs.WRAPPERS[name] and len(word) == 2 and rest:
+        rest.pop(0)
+    elif word in programs.TAKE_VALUES:
+        del rest[:1]
+    elif (
+        not programs.stands_alone(name, word)
+        and len(rest) > 1
+        and (len(word) == 2 or word.startswith("--"))
+        and depth < DEEPEST
+    ):
+        _judge_as_flag(rest[1:], Command(tuple(rest[1:])), report, depth)
+    if name == "npx" and word in ("-c", "--call"):
+        report.add(kinds.HIDDEN)
 
 
 def _program(name: str, standard: bool, words: Sequence[str], command: Command, report: "Script", depth: int) -> None:

@@ -4,7 +4,7 @@ What a command does is judged in `commands`. Nothing is expanded but what the sc
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
@@ -123,58 +123,61 @@ class _Reader(Words):
         self.has_here_strings = b"<<<" in self.source
 
     def read(self, root: "Node") -> Iterator[Command]:
+        """The commands of a syntax tree, in order; without recursion, however deep it is.
+
+        Raises Unreadable.
+        """
         rest: list[tuple[Node, _Place]] = [(root, _Place())]
         runs = _RUNS.search(self.source) is not None
         large = root.descendant_count > MOST_NODES
         while rest:
             node, place = rest.pop()
             self.nodes += 1
-            kind = node.type
             if self.nodes > MOST_NODES:
                 raise Unreadable("too large")
-            if runs and kind in _LEAVES and _RUNS.search(self.source, node.start_byte, node.end_byte):
+            if runs and node.type in _LEAVES and _RUNS.search(self.source, node.start_byte, node.end_byte):
                 raise Unreadable("a substitution where none is read")
-            if kind in _PLAIN:
-                continue
-            children = node.named_children
-            if kind in _COMMANDS:
+            if node.type in _COMMANDS:
                 yield self._parsed_ahead(node) or self._command(node, self._place_with_here_strings(node, place))
-                if not large and _NESTS.search(self.source, node.start_byte, node.end_byte) is None:
-                    continue
-                place = _Place(inner=True, in_function=place.in_function)
-            elif kind == "variable_assignment":
-                if node.parent is None or node.parent.type not in ("command", "declaration_command"):
-                    yield self._assigned(node, place)
-                place = _Place(inner=True, in_function=place.in_function)
-            elif kind == "redirected_statement":
-                body = node.child_by_field_name("body")
-                outer = self._redirected(node, place)
-                if body is None:
-                    yield Command((), redirects=outer.redirects, in_function=place.in_function)
-                for child in reversed(children):
-                    rest.append((child, outer if body is not None and child.id == body.id else place))
-                continue
-            elif kind == "file_redirect" and (node.parent is None or node.parent.type not in _REDIRECTED):
-                yield Command((), redirects=(self._redirect(node),), in_function=place.in_function)
-            elif kind == "heredoc_redirect":
-                if (filled := redirections.filled_in(self.source, node)) is not None:
-                    yield from (replace(each, inner=True) for each in commands(filled)[1:])
-                rest.extend(self._after_heredoc(node, place))
-                continue
-            elif kind == "pipeline":
-                rest.extend(reversed(self._parts(children, place)))
-                continue
-            elif kind == "function_definition":
-                name = node.child_by_field_name("name")
-                place = _Place(in_function=self.word(name) if name is not None else UNKNOWN)
-            elif kind in ("command_substitution", "process_substitution"):
-                place = _Place(inner=True, in_function=place.in_function)
-            elif kind in ("for_statement", "select_statement"):
-                variable = node.child_by_field_name("variable")
-                if variable is not None:
-                    self.forget(self.slice(variable))
-                yield self._loop(node, place)
-            rest.extend([(child, place) for child in reversed(children)])
+                if large or _NESTS.search(self.source, node.start_byte, node.end_byte) is not None:
+                    inner = _Place(inner=True, in_function=place.in_function)
+                    rest.extend([(child, inner) for child in reversed(node.named_children)])
+            elif node.type not in _PLAIN:
+                rest.extend((yield from self._visit(node, place)))
+
+    def _visit(self, node: "Node", place: _Place) -> "Generator[Command, None, Iterable[tuple[Node, _Place]]]":
+        """Yields the commands of a node other than a command; returns what to visit next, the last one first."""
+        kind, children = node.type, node.named_children
+        if kind == "redirected_statement":
+            body = node.child_by_field_name("body")
+            outer = self._redirected(node, place)
+            if body is None:
+                yield Command((), redirects=outer.redirects, in_function=place.in_function)
+            body_id = None if body is None else body.id
+            return [(child, outer if child.id == body_id else place) for child in reversed(children)]
+        if kind == "heredoc_redirect":
+            if (filled := redirections.filled_in(self.source, node)) is not None:
+                yield from (replace(each, inner=True) for each in commands(filled)[1:])
+            return self._after_heredoc(node, place)
+        if kind == "pipeline":
+            return reversed(self._parts(children, place))
+        if kind == "variable_assignment":
+            if node.parent is None or node.parent.type not in ("command", "declaration_command"):
+                yield self._assigned(node, place)
+            place = _Place(inner=True, in_function=place.in_function)
+        elif kind == "file_redirect" and (node.parent is None or node.parent.type not in _REDIRECTED):
+            yield Command((), redirects=(self._redirect(node),), in_function=place.in_function)
+        elif kind == "function_definition":
+            name = node.child_by_field_name("name")
+            place = _Place(in_function=self.word(name) if name is not None else UNKNOWN)
+        elif kind in ("command_substitution", "process_substitution"):
+            place = _Place(inner=True, in_function=place.in_function)
+        elif kind in ("for_statement", "select_statement"):
+            variable = node.child_by_field_name("variable")
+            if variable is not None:
+                self.forget(self.slice(variable))
+            yield self._loop(node, place)
+        return [(child, place) for child in reversed(children)]
 
     def _parts(self, children: "list[Node]", place: _Place) -> "list[tuple[Node, _Place]]":
         """The parts of a pipeline, each with the command that feeds it."""

@@ -35,11 +35,11 @@ def looks_red(
     raise. If `args` choose one of several operations, the others do not count. Results are cached. Source: row C1.
     """
     hints = hints or None
-    said = _cached_judgement(name, description, schema, hints, ())
-    if said is None:
+    reason = _cached_judgement(name, description, schema, hints, ())
+    if reason is None:
         return _state_given(name, description, args)
     if not (choices := chooses(args)):
-        return said
+        return reason
     return _cached_judgement(name, description, schema, hints, choices)
 
 
@@ -52,11 +52,11 @@ def _cached_judgement(
     kept = chosen(name, description, schema, choices) if choices else None
     if choices and kept is None:
         return _cached_judgement(name, description, schema, hints, ())
-    said = _judge(*(kept or (name, description, schema)), hints or {})
+    reason = _judge(*(kept or (name, description, schema)), hints or {})
     if len(_seen) >= _MOST:
         _seen.clear()
-    _seen[key] = (schema, hints, said)
-    return said
+    _seen[key] = (schema, hints, reason)
+    return reason
 
 
 def _state_given(name: str, description: str, args: Any) -> str | None:
@@ -90,8 +90,8 @@ def _judge(name: str, description: str, schema: Any, hints: Mapping[str, Any]) -
     if not reads and prose.mention is not None:
         return f"its description says that it {prose.mention[0]} (`{prose.mention[1]}`)"
     title = hints.get("title")
-    if isinstance(title, str) and (said := _title(title)):
-        return f"its title says that it {said[0]} (`{said[1]}`)"
+    if isinstance(title, str) and (act := _title(title)):
+        return f"its title says that it {act[0]} (`{act[1]}`)"
     if found := _schema(schema, reads=reads):
         return f"its schema says that it {found[0]} (`{found[1]}`)"
     return None
@@ -105,12 +105,12 @@ def _title(title: str) -> tuple[str, str] | None:
 def _schema(schema: Any, *, reads: bool) -> tuple[str, str] | None:
     """The act in a schema: in names of fields that are verbs, in choices, and in descriptions of fields."""
     for text, kind in _schema_texts(schema):
-        if said := _field(text, reads=reads) if kind == "field" else _said(text, kind, reads=reads):
-            return said
+        if act := _field(text, reads=reads) if kind == "field" else _text_act(text, kind, reads=reads):
+            return act
     return None
 
 
-def _said(text: str, kind: str, *, reads: bool) -> tuple[str, str] | None:
+def _text_act(text: str, kind: str, *, reads: bool) -> tuple[str, str] | None:
     if kind == "choice":
         found = parts(text)
         word = found[0] if found else ""
@@ -118,15 +118,15 @@ def _said(text: str, kind: str, *, reads: bool) -> tuple[str, str] | None:
         return (what, word) if what is not None and not (reads and word == "truncate") else None
     if kind == "deep":
         return "is described too deep to be judged", text
-    said = read_prose(text)
+    prose = read_prose(text)
     if reads:
         return _act_switched_on(text)
-    return _grave(said)
+    return _grave(prose)
 
 
-def _grave(said: Prose) -> tuple[str, str] | None:
+def _grave(prose: Prose) -> tuple[str, str] | None:
     """A grave act in a field's description, as a verb in the present tense: "whom to pay"."""
-    for act in (said.act, said.mention):
+    for act in (prose.act, prose.mention):
         if act is not None and act[0] in v.GRAVE and (act[1] in ACTS or act[1] in THIRDS or act[1] in MAY_ACT):
             return act
     return None

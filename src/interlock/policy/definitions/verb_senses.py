@@ -76,6 +76,25 @@ def sense(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] |
     word, follows = tokens[at], tokens[at + 1 : at + 6]
     if tuple(tokens[at : at + 2]) in o.COMPOUNDS:
         return None
+    if (act := _act_on_object(tokens, at, leading=leading)) is not None:
+        return act
+    if word in ("return", "returns"):
+        given = follows[:1] in (["some"], ["a"], ["an"], ["items"]) and not o.RETURNED.isdisjoint(follows[:3])
+        return ("changes what is stored", word) if given else None
+    verb = word if word in ACTS or word in MAY_ACT else THIRDS.get(word) or (GERUNDS.get(word) if leading else None)
+    if verb is None:
+        if word == "modifier" and _ARTICLES.isdisjoint(follows[:1]):
+            return None
+        return (FOREIGN[word], word) if word in FOREIGN and (leading or len(word) > 4) else None
+    if _only_reads(tokens, at, verb):
+        return None
+    what = ACTS.get(verb) or MAY_ACT[verb]
+    return (what, word) if verb in ACTS or _is_verb(tokens, at, verb, leading=leading) else None
+
+
+def _act_on_object(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] | None:
+    """The act of a word that acts with certain objects only: `make it public`, `file the tax return`."""
+    word, follows = tokens[at], tokens[at + 1 : at + 6]
     if word in ("make", "makes", "making") and not _SHOWN_TO.isdisjoint(tokens[at + 1 : at + 7]):
         return "shares", word
     end = next((end for end, other in enumerate(follows) if other in _PREPOSITIONS), len(follows))
@@ -100,32 +119,22 @@ def sense(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[str, str] |
         return "books", f"{word} {last}"
     if word in ("request", "requests") and follows[:1] == ["that"]:
         return "books", word
-    if word in _MAKES and _CALLS.isdisjoint(follows) and (made := _MADE_OF.get(last)):
-        return made, word
-    if word in ("return", "returns"):
-        given = follows[:1] in (["some"], ["a"], ["an"], ["items"]) and not o.RETURNED.isdisjoint(follows[:3])
-        return ("changes what is stored", word) if given else None
-    verb = word if word in ACTS or word in MAY_ACT else THIRDS.get(word) or (GERUNDS.get(word) if leading else None)
-    if verb is None:
-        if word == "modifier" and _ARTICLES.isdisjoint(follows[:1]):
-            return None
-        return (FOREIGN[word], word) if word in FOREIGN and (leading or len(word) > 4) else None
-    if _only_reads(tokens, at, verb):
-        return None
-    what = ACTS.get(verb) or MAY_ACT[verb]
-    if verb in ACTS:
-        return what, word
-    following = follows[0] if follows else ""
+    made = _MADE_OF.get(last) if word in _MAKES and _CALLS.isdisjoint(follows) else None
+    return (made, word) if made else None
+
+
+def _is_verb(tokens: Sequence[str], at: int, verb: str, *, leading: bool) -> bool:
+    """Whether a word that can also be a noun is a verb here, by what follows it."""
+    word, following = tokens[at], tokens[at + 1] if at + 1 < len(tokens) else ""
     if word == "changes" and following == "to" and not leading:
-        return None
+        return False
     if leading and verb == "reply" and following == "to":
-        return what, word
+        return True
     if leading and following in v.CHANGED and verb not in v.NOUNLIKE and (word != verb or verb in _SURELY):
-        return what, word
+        return True
     if following in v.ABOUT or following in _NOUN_BEFORE:
-        sure = leading and verb not in v.NOUNLIKE and following in ("and", "or", ",")
-        return (what, word) if sure else None
-    return (what, word) if leading or following in v.DETERMINERS or following in _WHAT else None
+        return leading and verb not in v.NOUNLIKE and following in ("and", "or", ",")
+    return leading or following in v.DETERMINERS or following in _WHAT
 
 
 def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:

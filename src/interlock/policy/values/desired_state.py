@@ -119,8 +119,8 @@ def state_argument(name: str, args: Any) -> str | None:
     if type(args) is not dict or not args or not (thing := _thing_named(name)):
         return None
     given = {_plain(key): value for key, value in args.items() if value is not None and type(key) is str}
-    if (told := next((key for key in args if type(key) is str and _is_told_to_set(key)), None)) is not None:
-        return told
+    if (setting := next((key for key in args if type(key) is str and _names_setting(key)), None)) is not None:
+        return setting
     for key, value in given.items():
         if key in _DESIRED or _is_set(thing, key, value):
             return key
@@ -136,7 +136,7 @@ def state_argument(name: str, args: Any) -> str | None:
 
 
 @lru_cache(maxsize=4096)
-def _is_told_to_set(key: str) -> bool:
+def _names_setting(key: str) -> bool:
     """Whether an argument's name is an order: `set_temperature`, not `set_id`."""
     words = parts(fold(key)[:_LONGEST])
     return len(words) > 1 and words[0] == "set" and words[1] not in _OF_SETS

@@ -124,7 +124,7 @@ def _orders_service(args: Mapping[str, Any]) -> bool:
 def _findings_in_step(step: Mapping[str, Any]) -> Iterator[Raised]:
     """Findings for a step of a browser: `{"type": "click", "selector": "#pay"}`, `{"click": "#buy-now"}`."""
     for key in step.keys() & _CLICKS:
-        if PRESSES.search(_told(step[key])):
+        if PRESSES.search(_label_text(step[key])):
             yield kinds.BROWSER_ACTS
     for key in _STEPS:
         if not isinstance(name := step.get(key), str) or len(name) > 30:
@@ -132,13 +132,14 @@ def _findings_in_step(step: Mapping[str, Any]) -> Iterator[Raised]:
         verb = re.sub(r"[\s_-]", "", fold(name).lower())
         if verb not in _CLICKS and verb not in _KEYS:
             continue
-        told = " ".join(_told(value) for each, value in step.items() if each != key and each.lower() in _TARGETS)
-        enters = verb in _KEYS and re.search(r"\b(?:enter|return)\b", told, re.IGNORECASE) is not None
-        if enters or (verb in _CLICKS and PRESSES.search(told)) or (told and verb.startswith("submit")):
+        targets = [value for each, value in step.items() if each != key and each.lower() in _TARGETS]
+        label = " ".join(_label_text(value) for value in targets)
+        enters = verb in _KEYS and re.search(r"\b(?:enter|return)\b", label, re.IGNORECASE) is not None
+        if enters or (verb in _CLICKS and PRESSES.search(label)) or (label and verb.startswith("submit")):
             yield kinds.BROWSER_ACTS
 
 
-def _told(value: Any) -> str:
+def _label_text(value: Any) -> str:
     """The texts of a value and of the object in it, with separators as spaces."""
     if isinstance(value, Mapping):
         value = " ".join(each for each in value.values() if isinstance(each, str))

@@ -80,8 +80,8 @@ def names_production(text: str, *, prose: bool = False, key: str = "") -> bool:
     text = _BUILD.sub(lambda found: _MODE.sub("", found.group()), _DIGITS.sub(_in_letters, text))
     if text.strip().lower() in _SURE or _BARE.search(text):
         return True
-    if ("\n" in text or "(" in text) and (said := _texts_in_code(text)) is not None:
-        return any(names_production(each, prose=prose) for each in said if "prod" in each.lower())
+    if ("\n" in text or "(" in text) and (texts := _texts_in_code(text)) is not None:
+        return any(names_production(each, prose=prose) for each in texts if "prod" in each.lower())
     return any(_token_names(match.group().strip(_EDGES), prose) for match in _TOKEN.finditer(text))
 
 

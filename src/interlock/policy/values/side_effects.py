@@ -105,8 +105,8 @@ def _of_switch(key: str, *, reads: bool) -> Raised | None:
 
 
 def _of_text(tool: str, key: str, value: str, args: Mapping[str, Any], *, reads: bool) -> Iterator[Raised]:
-    told = key in _HOOKS and "://" in value and _ABOUT_HOOKS.isdisjoint(words(tool))
-    if reads and (told or (key in _DELIVERS and "@" in value)):
+    is_callback = key in _HOOKS and "://" in value and _ABOUT_HOOKS.isdisjoint(words(tool))
+    if reads and (is_callback or (key in _DELIVERS and "@" in value)):
         yield kinds.RECIPIENT
     elif key in _PLACES and len(value) < paths.LONGEST:
         if _ELSEWHERE.match(value) or ("://" in value[:10] and value.lower().startswith("http") and not reads):
