@@ -1,1 +1,1 @@
-"""The command line, thin and lazy: it parses, calls the desk and renders; importing it loads no framework."""
+"""The command line, a thin layer: it parses, calls the desk and renders; importing it loads no framework."""

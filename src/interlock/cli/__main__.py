@@ -27,9 +27,9 @@ def main() -> None:
 
 
 def _leave(*_: object) -> None:
-    """Ends the process where it is. An exception could be taken for a fault by whatever is being imported just then.
+    """Ends the process at once: an exception could be taken for a fault by a module that is just being imported.
 
-    What is on record is on record, as after a kill; who has to end in order takes the signal over.
+    This is as safe as a kill; commands that must end in order install a signal handler of their own.
     """
     with contextlib.suppress(Exception):
         sys.stdout.flush()

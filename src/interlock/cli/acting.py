@@ -1,4 +1,4 @@
-"""Commands that answer, cancel, raise and fetch; each is one operation of the desk."""
+"""Commands on missions, tasks, runs and alerts; each is one operation of the desk."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Why = Annotated[str, typer.Option("--reason", metavar="T", help="Why; it is reco
 
 
 def arguments(text: str) -> dict[str, Any]:
-    """The arguments that a person typed.
+    """Parses the arguments of a call that a person typed.
 
     Raises UsageError if they are not a JSON object.
     """
@@ -30,7 +30,7 @@ def arguments(text: str) -> dict[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object in which every key stands once, so that nobody signs another value than they read."""
+    """Rejects duplicate keys, so that nobody approves a value other than the one they read."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key stands in it twice")

@@ -1,4 +1,4 @@
-"""`interlock audit`: looking through the audit log, verifying, exporting and sealing it."""
+"""`interlock audit`: listing, verifying, exporting and sealing the audit log."""
 
 import sys
 from collections.abc import Callable

@@ -150,7 +150,7 @@ def say(
 
 
 async def _answers(box: "Interlock", said: "View", *, silent: bool) -> "list[View]":
-    """What was said in the same place since, until nobody has a turn there any more, or the operator wants to stop."""
+    """The messages posted in the same place since, until no agent has a turn left, or the operator stops."""
     from interlock.cli import screen
     from interlock.desk.operations import emergency
     from interlock.desk.workspace_chat import rooms
@@ -186,7 +186,7 @@ async def _answers(box: "Interlock", said: "View", *, silent: bool) -> "list[Vie
 
 
 async def _explain_silence(box: "Interlock", said: "View", left: list[str], last_remark: str) -> str:
-    """Says why nobody has answered for so long, unless that was `last_remark` already; returns what is told now."""
+    """Prints why there is no answer yet, unless that was `last_remark` already; returns the remark."""
     from interlock.cli import screen
     from interlock.desk.operations import queues
     from interlock.desk.workspace_chat import rooms
@@ -202,7 +202,7 @@ async def _explain_silence(box: "Interlock", said: "View", left: list[str], last
 
 
 async def _note_others(box: "Interlock", said: "View", spoke: set[str]) -> None:
-    """Says of those who have not answered why, and of nobody that they had nothing to say, unless nobody answered."""
+    """Prints why agents have not answered; that one had nothing to say only if none answered."""
     from interlock.cli import screen
     from interlock.desk.workspace_chat import rooms
 
@@ -256,7 +256,7 @@ def archive(
 
 
 def _in_box(work: "Callable[[Interlock], Any]", project: str | None) -> "View":
-    """What `work` makes of an open home that knows the personas."""
+    """Runs `work` with an open home whose personas are loaded; returns its result."""
     opening.load_everything()
 
     async def whole() -> "View":
@@ -280,7 +280,7 @@ def _show(found: "View", as_json: bool) -> None:
 
 
 def _line(row: "View", now: datetime | None) -> None:
-    """A message: who, when, its words, signs and replies, and its id for threads."""
+    """Formats a message: author, time, text, reactions, replies, and its id for threads."""
     from interlock.cli import screen
 
     when = f" {screen.ago(row['created_at'], now)}" if now is not None else ""

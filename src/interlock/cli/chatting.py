@@ -1,6 +1,6 @@
 """`chat`: a conversation with a persona on the terminal, with streamed answers; one message, or many.
 
-How a message is worked is the box's job; who is asked about held calls here answers as in `run`.
+Messages are processed by the box; held calls are put to the operator as in `run`.
 """
 
 import asyncio
@@ -103,7 +103,7 @@ class _Talk:
         """Whether the last reply's words were heard while they were said."""
 
     async def on_and_on(self) -> int:
-        """Message after message, until the operator has had enough."""
+        """Sends what the operator types, message by message, until the operator ends the conversation."""
         from interlock.cli import screen
 
         screen.note(f"talking with {self.wanted.persona}: {HELP}")
@@ -121,7 +121,7 @@ class _Talk:
         return 0
 
     async def _typed(self) -> str | None:
-        """What the operator writes; None at the end of the input, or where they want to stop."""
+        """A message that the operator types; None at the end of the input, or if they stop."""
         from interlock.cli.watching import typed
 
         writing, stop = asyncio.create_task(typed("> ")), asyncio.create_task(self.asked.wait())
@@ -150,7 +150,7 @@ class _Talk:
             screen.note(f"{self.wanted.persona} begins anew: it does not see earlier messages any more")
 
     async def once(self, text: str) -> int:
-        """One message and what comes of it; returns the exit code."""
+        """Sends one message and shows the answer; returns the exit code."""
         from interlock.cli import screen
         from interlock.desk.chats import attachments
 
@@ -181,7 +181,7 @@ class _Talk:
             screen.note(f"{self.wanted.persona} has nothing to say: `interlock trace {reply.run_id}` shows what it did")
 
     async def _question(self, run_id: str) -> str | None:
-        """A question of this run that nobody has put yet; None if nobody is asked here."""
+        """A question of this run that has not been shown yet; None if the operator is not asked here."""
         from interlock.desk.signoff import signing
 
         if self.asking is None or self.asking.ended or self.asked.is_set():
@@ -208,7 +208,7 @@ class _Talk:
             return await self._shown(news)
 
     async def _why(self, run_id: str) -> str:
-        """Why nothing is heard of a run, in words."""
+        """Explains why a run gives no sign of life."""
         from interlock.desk.operations import queues
 
         try:
@@ -223,7 +223,7 @@ class _Talk:
         return f"{self.wanted.persona} has not answered yet: {why}; Ctrl-C stops it"
 
     async def _reply_of(self, run_id: str) -> "Reply":
-        """What comes of a run that goes on after an answer."""
+        """The reply of a run that continues after an answer."""
         from interlock.desk.events import answering
 
         async def there(_: str) -> str:
@@ -233,7 +233,7 @@ class _Talk:
             return await self._shown(news)
 
     async def _shown(self, news: "AsyncGenerator[str | Event | Reply, None]") -> "Reply":
-        """Shows what happens while it does; returns what came of it. Ctrl-C cancels the run, and its end is awaited."""
+        """Shows events as they happen; returns the reply. Ctrl-C cancels the run and waits for its end."""
         from interlock.desk.agents.conversation import Reply
         from interlock.desk.work import controls
 
@@ -273,7 +273,7 @@ def _waits_elsewhere() -> None:
 
 
 class _Page:
-    """An answer as it grows on the screen: its words as they come, a line for each tool at work."""
+    """A streamed answer on the screen: its text as it arrives, and a line for each tool that runs."""
 
     def __init__(self, *, quiet: bool) -> None:
         self.quiet, self.is_stopped = quiet, False
@@ -303,14 +303,14 @@ class _Page:
             screen.note("… earlier messages are being summarised")
 
     def has_said(self, text: str) -> bool:
-        """Whether these are the words that it has shown last."""
+        """Whether this text was shown last."""
         from interlock.cli import screen
 
         words = screen.plain(text).strip()
         return bool(words) and self._said.strip().endswith(words)
 
     def note(self, words: str) -> None:
-        """Says something beside the answer, once."""
+        """Prints a remark beside the answer, once."""
         from interlock.cli import screen
 
         if words != self._noted:
@@ -320,7 +320,7 @@ class _Page:
             screen.note(words)
 
     def end(self, reply: "Reply") -> None:
-        """Completes it: with the words that were not heard while they were said."""
+        """Completes the answer with text that was not streamed."""
         from interlock.cli import screen
 
         if self.quiet:

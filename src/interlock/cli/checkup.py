@@ -1,4 +1,4 @@
-"""What `doctor` looks at; each check tells what it found and, where that is wrong, what to do."""
+"""The checks of `doctor`; each returns what it found and, if that is a problem, what to do."""
 
 import asyncio
 import os
@@ -34,7 +34,7 @@ EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found. `state` is ok, warning or error."""
+    """The result of a check. `state` is ok, warning or error."""
 
     check: str
     state: str
@@ -42,7 +42,7 @@ class Finding:
 
 
 async def examine() -> list[Finding]:
-    """All checks, whatever the first ones find."""
+    """Runs all checks, even if some of them fail."""
     findings = [_python()]
     try:
         settings = load_settings(Path.cwd(), os.environ, {})
@@ -92,7 +92,7 @@ def _home(settings: Settings) -> Iterator[Finding]:
 
 
 def _readers(settings: Settings) -> Iterator[Finding]:
-    """Whether all accounts of this machine can read what people and agents said; it is made for one alone."""
+    """Whether other accounts of this machine can read the home, which is meant for one."""
     if not settings.is_embedded:
         return
     file = database_file(settings)
@@ -257,7 +257,7 @@ def _executing(settings: Settings) -> Iterator[Finding]:
 
 
 def _times(settings: Settings) -> Iterator[Finding]:
-    """A worker that is heard of too seldom is taken for dead while it works."""
+    """Whether heartbeats are too rare, so that a working worker would be taken for dead."""
     times = settings.times
     for name in ("stuck_s", "graceful_stop_s", "reassign_s"):
         if times.heartbeat_s * 2 > getattr(times, name):
@@ -267,7 +267,7 @@ def _times(settings: Settings) -> Iterator[Finding]:
 
 
 async def _files(settings: Settings) -> list[Finding]:
-    """Which projects have so many files that agents will soon be able to write no more; nothing deletes them."""
+    """Projects with so many files that agents will soon be unable to write more; nothing deletes them."""
     most = Limits()
     return [
         Finding(
@@ -282,7 +282,7 @@ async def _files(settings: Settings) -> list[Finding]:
 
 
 async def _workers(settings: Settings) -> list[Finding]:
-    """Who executes: process, host, version, how many runs at once, what it can do, and its last beat."""
+    """The workers: process, host, version, concurrent runs, capabilities, and last heartbeat."""
     found = await fleet.workers(settings)
     if found is None:
         return []

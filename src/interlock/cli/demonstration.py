@@ -1,4 +1,4 @@
-"""`demo`: one mission through the very same operations as `run`, whose held call is signed off as it comes."""
+"""`demo`: one mission through the same operations as `run`; its held calls are approved automatically."""
 
 import tempfile
 from pathlib import Path
@@ -29,11 +29,11 @@ class Signing:
         self.box, self.signed = box, 0
 
     def open_questions(self, found: "Progress") -> list[str]:
-        """All that are pending."""
+        """All pending questions."""
         return list(found.approvals)
 
     async def put(self, ident: str) -> None:
-        """Prints the card and signs."""
+        """Prints the card and approves it."""
         runtime, person = self.box.runtime, self.box.person
         screen.heading("A person must sign")
         asked = await signing.approval(runtime, ident)

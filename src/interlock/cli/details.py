@@ -16,13 +16,13 @@ LONG = 400
 
 
 def estimated(task: View) -> str | None:
-    """What rehearsed work would cost for real, in words; None if nothing was rehearsed."""
+    """What rehearsed work would really cost, as text; None if nothing was rehearsed."""
     found = task["estimate"]
     return f"about {screen.dollars(found['cost_usd'])} with {found['model']}" if found else None
 
 
 def show_task(task: View, now: datetime) -> None:
-    """A task or mission with everything that belongs to it."""
+    """Prints a task or mission with everything that belongs to it."""
     screen.line(task["title"], style="bold")
     screen.facts(
         [
@@ -76,7 +76,7 @@ def _deliverable(task: View) -> None:
 
 
 def _checks(task: View) -> None:
-    """The checks of a task, and the deliverables that the gate rejected. Source: rows A15, A20."""
+    """Prints the checks of a task, and the deliverables that the gate rejected. Source: rows A15, A20."""
     if task["checks"]:
         screen.heading("Checks")
         rows = [(c["number"], screen.state(c["state"]), c["set_by"] or "–", c["name"]) for c in task["checks"]]
@@ -92,7 +92,7 @@ def _checks(task: View) -> None:
 
 
 def _votes(votes: Sequence[View]) -> None:
-    """The verdicts of the models that were asked, with their reasons. Source: rows A10, C8."""
+    """Prints the verdicts of the models that voted, with their reasons. Source: rows A10, C8."""
     for each in votes:
         said = screen.plain(each["reason"], one_line=True)
         screen.line(f"model {each['model']}: {each['verdict'] or 'still asked'}" + (f": {said}" if said else ""))
@@ -130,7 +130,7 @@ def _history(task: View, now: datetime) -> None:
 
 
 def show_trace(run: View, now: datetime) -> None:
-    """A run step by step; with its prompt, where that was asked for."""
+    """Prints a run step by step, with its prompt if that was requested."""
     _run_facts(run, now)
     if run["forgotten_at"]:
         screen.line(
@@ -207,7 +207,7 @@ def _steps(steps: Sequence[View]) -> None:
 
 
 def _prompt(prompt: View) -> None:
-    """How the system prompt was made up, then each layer. Tokens are estimates."""
+    """Prints how the system prompt was composed, then each layer. Tokens are estimates."""
     screen.heading("System prompt")
     if prompt["mode"] is None:
         screen.line("none yet: the run has not begun")
@@ -243,7 +243,7 @@ def _prompt(prompt: View) -> None:
 
 
 def show_card(card: "Card") -> None:
-    """An approval as the person who is asked sees it: who asks, what exactly, why it was held. Source: row C5."""
+    """Prints an approval as the person who is asked sees it: who asks, for what, why it was held. Source: row C5."""
     screen.line(card.title, style="bold")
     screen.facts([("id", card.footer), *((fact.label.lower(), _fact(fact)) for fact in card.facts)])
     for passage in card.passages:
@@ -258,7 +258,7 @@ def _fact(fact: "Fact") -> object:
 
 
 def show_answered(cards: Sequence[View], now: datetime) -> None:
-    """Questions and their answers, one a line."""
+    """Prints questions and their answers, one per line."""
     screen.table(
         ("ID", "STATE", "RISK", "KIND", "ASKED BY", "ANSWERED BY", "ASKED", "~WHAT"),
         [
@@ -274,7 +274,7 @@ def show_answered(cards: Sequence[View], now: datetime) -> None:
 
 
 def headline(card: View) -> str:
-    """One line for what is asked."""
+    """What is asked, on one line."""
     kind = card["kind"].replace("_", " ").lower()
     asked = card["does"] or card["summary"] or card["request"].get("question") or kind
     return screen.plain(asked, one_line=True)
@@ -286,7 +286,7 @@ def one_line(value: object) -> str:
 
 
 def cut(text: str) -> str:
-    """A text's beginning, and how much is left out."""
+    """The beginning of a text, and how much is left out."""
     return (
         text if len(text) <= LONG else f"{text[:LONG]}… ({len(text) - LONG:,} more characters: `--prompt` or `--json`)"
     )

@@ -96,7 +96,7 @@ def _show(done: dict[str, Any], as_json: bool) -> None:
 
 
 def _show_flight(done: dict[str, Any], fate: str) -> None:
-    """What was at work, and which effects nobody is sure of. Source: row I8."""
+    """Prints what was running, and which effects are uncertain. Source: row I8."""
     from interlock.cli import screen
 
     screen.flight(done, fate)

@@ -1,4 +1,4 @@
-"""Files that commands write for the person who typed them; the commands decide what is in them."""
+"""Writes files for the person at the terminal; what is in them is up to the commands."""
 
 import os
 import secrets
@@ -7,9 +7,9 @@ from pathlib import Path
 
 
 def write_private(path: Path, text: str) -> None:
-    """Writes a new file that only its owner can read. If it cannot be written, nothing is left there.
+    """Writes a new file that only its owner can read; if that fails, no file is left.
 
-    Raises UsageError if the file is there already or cannot be written.
+    Raises UsageError if the file exists or cannot be written.
     """
     from interlock.core.errors import UsageError
 
@@ -28,7 +28,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def write_over(path: Path, content: bytes) -> None:
-    """Writes a file, replacing one that is there. If it cannot be written, that one stays as it is.
+    """Writes a file, replacing an existing one; if that fails, the existing one is unchanged.
 
     Raises InterlockError if it cannot be written.
     """

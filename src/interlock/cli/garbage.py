@@ -1,6 +1,6 @@
-"""When a command collects garbage: rarely while it loads and runs briefly, as usual once it is to run for long.
+"""How often a command collects garbage: rarely while it loads and runs briefly, as usual if it runs for long.
 
-Processes that execute runs for days are tuned in `app.garbage`.
+Workers, which run for days, are tuned in `app.garbage`.
 """
 
 import gc
@@ -11,16 +11,16 @@ RARE = (100_000, 50, 100)
 
 
 def collect_rarely() -> None:
-    """For a command that is about to import what it needs, and usually ends soon after."""
+    """For commands that import modules and usually end soon after."""
     gc.set_threshold(*RARE)
 
 
 def collect_as_usual() -> None:
-    """For a command that runs until it is stopped."""
+    """For commands that run until they are stopped."""
     if gc.get_threshold() == RARE:
         gc.set_threshold(*USUAL)
 
 
 def skip_last_collection() -> None:
-    """For a process that ends: a last collection of everything takes longer than most commands."""
+    """For a process that ends: a full collection at exit takes longer than most commands."""
     gc.freeze()

@@ -1,4 +1,4 @@
-"""`lessons` and `learn`: what was learned, and what a person may do about it; each is one operation of the desk."""
+"""`lessons` and `learn`: showing, approving and restoring lessons; each is one operation of the desk."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime

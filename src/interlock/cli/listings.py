@@ -1,4 +1,4 @@
-"""Commands that show what there is; they change nothing but what a task must pass."""
+"""Commands that list and show records; they change nothing but the checks of a task."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -114,7 +114,7 @@ async def _changed(
     note: str | None,
     whole: Callable[["DeskContext", str], Awaitable[Any]],
 ) -> tuple[Any, datetime]:
-    """The task, after what the person wanted changed about its checks."""
+    """The task, after changing its checks as requested."""
     from interlock.desk.signoff import evidence
 
     if demanded:

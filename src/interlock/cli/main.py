@@ -87,7 +87,7 @@ def build() -> typer.Typer:
 
 
 def _commands() -> list[tuple[str, list[Callable[..., Any]]]]:
-    """Commands without commands of their own beneath them, by the panel of the help that they are in."""
+    """The commands without subcommands, by their panel in the help."""
     return [
         (
             "Start",
@@ -122,7 +122,7 @@ def _commands() -> list[tuple[str, list[Callable[..., Any]]]]:
 
 
 def _listings() -> list[tuple[str, str, Callable[..., Any], Mapping[str, Callable[..., Any]]]]:
-    """Commands that list, with the verbs beneath them: panel, name, what lists, verbs."""
+    """The commands that list something, with their subcommands: panel, name, function, subcommands."""
     return [
         ("Agents", "runs", queues.runs, {"requeue": queues.requeue}),
         ("Agents", "alerts", listings.alerts, {"ack": acting.acknowledge}),
@@ -135,7 +135,7 @@ def _listings() -> list[tuple[str, str, Callable[..., Any], Mapping[str, Callabl
 
 
 def _with_groups(app: typer.Typer) -> None:
-    """Adds the commands that have commands of their own beneath them."""
+    """Adds the commands that have subcommands."""
     app.add_typer(workflows.workflow(), name="workflow", rich_help_panel="Missions")
     app.add_typer(schedules.schedule(), name="schedule", rich_help_panel="Missions")
     app.add_typer(channels.channel(), name="channel", rich_help_panel="Agents")
@@ -151,7 +151,7 @@ def _with_groups(app: typer.Typer) -> None:
 
 
 def unless_subcommand(listing: Callable[..., Any]) -> Callable[..., Any]:
-    """A group's own command, which does nothing when one of the group's verbs is given."""
+    """A group's own command, which does nothing if a subcommand is given."""
     signature = inspect.signature(listing)
     context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
 
@@ -189,7 +189,7 @@ def run(args: Sequence[str]) -> int:
 
 
 def _misuse(error: typer.TyperException) -> str:
-    """What is wrong with a command line, and which `--help` explains it; empty if the help was shown."""
+    """What is wrong with a command line, and the `--help` that explains it; empty if the help was shown."""
     message = error.format_message().strip().rstrip(".").replace("'", "`").replace("Value error, ", "")
     message = _NOT_A_NUMBER.sub("it should be a number", message).replace(". Did you mean", ", did you mean")
     for theirs, ours in _BOUNDS.items():
@@ -213,7 +213,7 @@ def _bug(error: Exception) -> str:
 
 
 def _write_down(error: Exception) -> str:
-    """Appends the details of an error to the home's log, without secrets; says where they are."""
+    """Appends the details of an error to the home's log, without secrets; returns where they are."""
     import traceback
 
     from interlock.policy.secrets import scrub

@@ -1,4 +1,4 @@
-"""From a command's arguments to an open desk: settings, the operator at this terminal, signals, the event loop."""
+"""Opens the desk for a command: settings, the operator at this terminal, signals, the event loop."""
 
 import asyncio
 import contextlib
@@ -37,7 +37,7 @@ def load_everything() -> None:
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Runs a command's asynchronous part to its end."""
+    """Runs the asynchronous part of a command."""
     return asyncio.run(work)
 
 
@@ -74,7 +74,7 @@ async def desk(*, anew: bool = False, anyhow: bool = False) -> AsyncIterator[tup
 def at_desk(
     work: Callable[["DeskContext", "Person"], Awaitable[T]], *, anew: bool = False, anyhow: bool = False
 ) -> T:  # fmt: skip
-    """What `work` makes of an open desk; with `anew` there need not be a home yet, `anyhow` of faultless settings."""
+    """Runs `work` with an open desk and returns its result; `anew` and `anyhow` as for `desk`."""
 
     async def whole() -> T:
         async with desk(anew=anew, anyhow=anyhow) as (context, person):
@@ -84,7 +84,7 @@ def at_desk(
 
 
 async def tell_new_project(project: str | None) -> None:
-    """Says beside a command's output that a project begins with it: a slip would be one with money of its own."""
+    """Notes that a command creates a project: a misspelt name would be a project with a budget of its own."""
     from interlock.app.local import is_there
     from interlock.cli import screen
     from interlock.desk.work import projects
@@ -98,7 +98,7 @@ async def tell_new_project(project: str | None) -> None:
 
 
 def is_anybody_at_work() -> bool:
-    """Whether what waits is taken up by itself; of a database on a server that is not asked, as others may come."""
+    """Whether a process executes what waits; assumed for a database server, since other machines may."""
     from interlock.app.local import home_lock
 
     found = settings()
@@ -106,7 +106,7 @@ def is_anybody_at_work() -> bool:
 
 
 def note_rest() -> None:
-    """Says so where nobody is there to go on with what a command lets go on."""
+    """Notes if no process is there to continue what a command has resumed."""
     from interlock.cli import screen
 
     if not is_anybody_at_work():
@@ -116,7 +116,7 @@ def note_rest() -> None:
 class Stopping(asyncio.Event):
     """Set by the first Ctrl-C or SIGTERM, or when the terminal is closed.
 
-    A second one ends the process at once; or, where the command `is_patient`, sets `again`, and a third one does.
+    A second one ends the process at once; if the command `is_patient`, it sets `again`, and a third one ends it.
     """
 
     def __init__(self) -> None:
@@ -159,7 +159,7 @@ def stopping() -> Iterator[Stopping]:
 
 
 def _mute(terminals: list[int]) -> None:
-    """What is still said goes nowhere: a terminal that is gone would make each line an error."""
+    """Discards further output: on a terminal that is gone, each line would be an error."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for number in terminals:
         os.dup2(nowhere, number)

@@ -1,4 +1,4 @@
-"""Options that several commands share, so that they are named and explained once."""
+"""Options that several commands share, defined once."""
 
 import re
 import sys
@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 
 
 class Approve(StrEnum):
-    """What happens to a held call while a command waits for its run."""
+    """How a held call is handled while a command waits for its run."""
 
     ASK = "ask"
     QUEUE = "queue"
@@ -50,17 +50,17 @@ Approval = Annotated[
 
 
 def asks_here(approve: Approve | None, *, as_json: bool) -> bool:
-    """Whether held calls are asked about on this terminal; by default where there is one and no JSON is wanted."""
+    """Whether held calls are put to the operator here; by default on a terminal, unless JSON is printed."""
     if approve is not None:
         return approve is Approve.ASK
     return sys.stdin.isatty() and sys.stdout.isatty() and not as_json
 
 
 class Signed(TyperCommand):
-    """A command to which a negative number is a value, to be refused in words of its own, and no unknown option."""
+    """A command that takes a negative number as a value, which it rejects itself, not as an unknown option."""
 
     def parse_args(self, ctx: Any, args: Sequence[str]) -> list[str]:
-        """Parses the arguments; returns those that are left over."""
+        """Parses the arguments; returns the remaining ones."""
         ctx.ignore_unknown_options = any(_NEGATIVE.fullmatch(each) for each in args)
         return super().parse_args(ctx, list(args))
 

@@ -1,6 +1,6 @@
-"""Errors of the operating system in one line: unreadable files, a full disk, a closed output.
+"""Explains errors of the operating system in one line: unreadable files, a full disk, a closed output.
 
-Errors of Interlock itself say what they have to say.
+Errors of Interlock itself have messages of their own.
 """
 
 import errno
@@ -21,7 +21,7 @@ _ADVICE: Mapping[int, str] = {
 
 
 def explanation(error: OSError) -> str | None:
-    """What was refused and what to do about it; None if it may be a fault of ours."""
+    """What failed and what to do about it; None if it may be a fault of Interlock."""
     if isinstance(error, FileNotFoundError) and error.filename is None and _is_nowhere():
         return "the folder that this was started in is gone: change to one that exists"
     advice = _ADVICE.get(error.errno or 0)
@@ -40,7 +40,7 @@ def _is_nowhere() -> bool:
 
 
 def let_go_of_output() -> None:
-    """Has what is left to say go nowhere where nothing can be said, so that the end of the process does not fail."""
+    """Redirects stdout to nowhere if it cannot be flushed, so that the end of the process does not fail."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -48,9 +48,9 @@ def let_go_of_output() -> None:
 
 
 def with_outputs() -> None:
-    """Has what is said go nowhere where nobody has an output open.
+    """Opens missing standard outputs to nowhere.
 
-    INVARIANT: no file that is opened later gets the number of an output, or what is said would be written into it.
+    INVARIANT: no file that is opened later gets the descriptor of an output: what is printed would be written to it.
     """
     while (spare := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(spare, True)
@@ -61,6 +61,6 @@ def with_outputs() -> None:
 
 
 def with_every_character() -> None:
-    """Has a character that the output's encoding lacks written as its number, instead of failing on it."""
+    """Prints characters that the output's encoding lacks as escapes, instead of failing."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower().replace("-", "") != "utf8":
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""Commands of the outbox: what has not left yet, and having a dead message tried again."""
+"""`outbox`: listing undelivered messages, and retrying those that were given up."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any

@@ -1,4 +1,4 @@
-"""`interlock people`: who operates this squad, and by which ids the chats know them."""
+"""`interlock people`: the people of this squad, their roles, and their ids in chats."""
 
 import sys
 from pathlib import Path

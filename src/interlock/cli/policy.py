@@ -116,7 +116,7 @@ def _checked(
 
 
 def _unanswerable(found: "Policy") -> list["Remark"]:
-    """Rules that ask for more people than there are; none where there is no home yet to know people."""
+    """Rules that require more people than there are; none if there is no home yet."""
     from interlock.policy.as_code import lint
 
     if not lint.without_people(found, 1):
@@ -240,7 +240,7 @@ def _question(where: str, text: str | bytes) -> dict[str, Any]:
 
 
 def _doubts(question: Mapping[str, Any], trust: Mapping[str, str]) -> Iterable[str]:
-    """What is answered otherwise than its writer may think."""
+    """Warnings about a call that is judged differently than its writer may expect."""
     for key in sorted(question.keys() - set(QUESTION_KEYS)):
         near = difflib.get_close_matches(key, QUESTION_KEYS, n=1)
         yield f"key `{key}` is ignored" + (f": did you mean `{near[0]}`" if near else "")

@@ -1,4 +1,4 @@
-"""`queue` and `runs`: what waits in a mailbox, emptying it, runs, and having a dead letter tried again."""
+"""`queue`, `runs` and `requeue`: listing and clearing mailboxes, listing runs, retrying dead letters."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any

@@ -1,4 +1,4 @@
-"""`run`: starting a mission and following it to its end."""
+"""`run`: starts a mission and follows it to its end."""
 
 import asyncio
 import contextlib
@@ -163,7 +163,7 @@ async def _started(box: "Interlock", mission_id: str, as_json: bool) -> int:
 
 
 def report_faults(box: "Interlock") -> None:
-    """Says which persona files were refused, and why; the others are there."""
+    """Prints which persona files were rejected, and why; the others are loaded."""
     from interlock.cli import screen
 
     for fault in box.runtime.personas.faults:
@@ -173,7 +173,7 @@ def report_faults(box: "Interlock") -> None:
 async def watch_mission(
     box: "Interlock", mission_id: str, asking: "Answerer | None", *, silent: bool, to_the_end: bool
 ) -> "Progress":
-    """Shows a mission's progress in the way that fits where the output goes, until nothing moves without a person."""
+    """Shows a mission's progress, on a board or line by line, until nothing moves without a person."""
     from interlock.cli import watching
 
     async with contextlib.aclosing(box.follow(mission_id)) as news:
@@ -185,7 +185,7 @@ async def watch_mission(
 
 
 async def until_asked(work: Coroutine[Any, Any, "Progress"], asked: asyncio.Event) -> "Progress | None":
-    """What `work` comes to, or None if the operator wanted to stop first."""
+    """The result of `work`, or None if the operator stopped first."""
     working, stop = asyncio.create_task(work), asyncio.create_task(asked.wait())
     try:
         await asyncio.wait({working, stop}, return_when=asyncio.FIRST_COMPLETED)
@@ -197,7 +197,7 @@ async def until_asked(work: Coroutine[Any, Any, "Progress"], asked: asyncio.Even
 
 
 async def finish(box: "Interlock", found: "Progress", as_json: bool) -> int:
-    """Prints what has become of a mission; returns the exit code."""
+    """Prints the outcome of a mission; returns the exit code."""
     from interlock.cli import screen
 
     result = await box.result(found)

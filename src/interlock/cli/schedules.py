@@ -1,4 +1,4 @@
-"""`interlock schedule`: missions and messages at set times, and whether a process is there to start them."""
+"""`interlock schedule`: missions and messages at set times, and whether a process starts them."""
 
 from collections.abc import Callable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""`scheduler`: the process that fires the jobs where they are not fired beside a worker, and the list of them."""
+"""`scheduler`: a process that fires the jobs, for fleets; and the list of jobs."""
 
 import asyncio
 from collections.abc import Mapping

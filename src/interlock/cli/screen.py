@@ -34,14 +34,14 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
 def console(*, error: bool = False) -> Console:
-    """Where to print: coloured on a terminal unless NO_COLOR is set, never wrapped or cut in a pipe."""
+    """The console: coloured on a terminal unless NO_COLOR is set, never wrapped or cut in a pipe."""
     stream = sys.stderr if error else sys.stdout
     width = None if stream.isatty() else PIPE_WIDTH
     return Console(stderr=error, width=width, highlight=False, soft_wrap=not stream.isatty(), emoji=False)
 
 
 def plain(text: object, *, one_line: bool = False) -> str:
-    """A text whose control characters are visible instead of working."""
+    """The text with control characters made visible, so that they have no effect."""
     return visible(text, one_line=one_line)
 
 
@@ -156,7 +156,7 @@ def facts(pairs: Sequence[tuple[str, object]]) -> None:
 
 
 def heading(text: str) -> None:
-    """Prints a line that what follows belongs to."""
+    """Prints a heading."""
     out = console()
     out.print()
     out.print(Text(text, style="bold"))
@@ -168,7 +168,7 @@ def line(text: object = "", *, style: str = "") -> None:
 
 
 def news(text: str) -> None:
-    """Prints a line of a process that goes on, whether or not there is room for it where its output is kept."""
+    """Prints a line of a process that runs on, and does not fail if its log's disk is full."""
     try:
         line(text)
     except OSError as error:
@@ -187,13 +187,13 @@ def note(text: object) -> None:
 
 
 def cut(rows: Sequence[object], most: int, which: str = "newest") -> None:
-    """Says beside a list that is full that there may be more; on stderr, so that JSON stays JSON."""
+    """Notes that a full list may have been cut; on stderr, so that JSON stays JSON."""
     if len(rows) >= most:
         note(f"these are the {which} {most:,}: there may be more")
 
 
 def document(content: bytes) -> None:
-    """Prints a document: as it is in a pipe, harmless and decoded on a terminal."""
+    """Prints a document: unchanged in a pipe, decoded and through `plain` on a terminal."""
     if sys.stdout.isatty():
         line(content.decode("utf-8", "replace"))
         return
@@ -208,7 +208,7 @@ def data(value: Any) -> None:
 
 
 def listed(rows: Sequence[object], most: int, which: str = "newest") -> None:
-    """Prints a list as JSON, and says beside it where it is full."""
+    """Prints a list as JSON, and notes if it may have been cut."""
     data(rows)
     cut(rows, most, which)
 
@@ -239,7 +239,7 @@ def _jsonable(value: Any) -> Any:
 
 
 def flight(done: Mapping[str, Any], fate: str) -> None:
-    """What was at work when it was told to stop, what was ended with it, and which effects nobody is sure of."""
+    """Prints what was running when it was stopped, what ended with it, and which effects are uncertain."""
     late = set(done.get("still_running", ()))
     for run in done["runs"]:
         what = "its worker has not answered yet" if run["id"] in late else fate

@@ -1,4 +1,4 @@
-"""`interlock secrets`: the named secrets there are, where each is and who may have it; never a value."""
+"""`interlock secrets`: the named secrets, their sources, and which tools may get them; never a value."""
 
 import typer
 

@@ -1,4 +1,4 @@
-"""`up`, and its parts for several machines, `serve` (chats and HTTP) and `worker`: all run until told to stop."""
+"""`up`, and its parts for several machines, `serve` (chats and HTTP) and `worker`; all run until stopped."""
 
 import asyncio
 import contextlib
@@ -90,9 +90,9 @@ async def _worker(concurrency: int | None) -> int:
 
 @contextlib.asynccontextmanager
 async def opened(asked: asyncio.Event, **overrides: Any) -> AsyncIterator["Interlock"]:
-    """A box of a part of a fleet, which waits for a server that cannot be reached.
+    """An open box for a part of a fleet; waits for a database server that cannot be reached.
 
-    Raises typer.Exit where it is told to stop meanwhile, and what opening a box raises.
+    Raises typer.Exit if it is stopped meanwhile, and what opening a box raises.
     """
     from interlock.app import fleet
     from interlock.cli import screen
@@ -106,9 +106,9 @@ async def opened(asked: asyncio.Event, **overrides: Any) -> AsyncIterator["Inter
 
 
 async def _drained(box: "Interlock", asked: "opening.Stopping", patience_s: float) -> None:
-    """Lets what is in hand end its step for a while, unless one more signal comes; then hands it back.
+    """Waits for a while until the current runs end their steps, unless another signal comes; then hands them back.
 
-    A worker has that time, since others go on meanwhile; `up` has none, since somebody waits at the terminal.
+    A worker takes that time, since others continue meanwhile; `up` does not, since somebody waits at the terminal.
     """
     from interlock.cli import screen
 
@@ -122,7 +122,7 @@ async def _drained(box: "Interlock", asked: "opening.Stopping", patience_s: floa
 
 
 def _tell_end(box: "Interlock") -> None:
-    """Says what was handed back, and that it goes on."""
+    """Prints what was handed back, and that it will be continued."""
     from interlock.cli import screen
 
     for run in box.handed_back:
@@ -156,9 +156,9 @@ def _address(box: "Interlock", host: str | None, port: int | None) -> tuple[str,
 
 
 async def _until_stopped(box: "Interlock", asked: "opening.Stopping", door: "Served | None" = None) -> None:
-    """Waits for Ctrl-C, SIGTERM, or the end of what is to run; prints alerts meanwhile.
+    """Waits for Ctrl-C, SIGTERM, or the end of what runs; prints alerts meanwhile.
 
-    Raises what ended the worker or the HTTP door.
+    Raises what ended the worker or the HTTP server.
     """
     from interlock.app import garbage
     from interlock.policy.warming import warm
@@ -187,7 +187,7 @@ async def _side_by_side(*work: Coroutine[Any, Any, object]) -> AsyncIterator[lis
 
 
 async def _tell_alerts(box: "Interlock") -> None:
-    """Prints each alert once, those that are open at the start included; ends when it is cancelled."""
+    """Prints each alert once, including those that are open at the start; until cancelled."""
     from interlock.cli import screen
     from interlock.desk.reading import listings
 

@@ -1,4 +1,4 @@
-"""The approval queue on the command line: looking, approving, denying, one or many alike; grants."""
+"""The approval queue on the command line: listing, approving and denying, one or several at once; grants."""
 
 import sys
 from collections.abc import Sequence
@@ -124,7 +124,7 @@ def deny(
 
 
 def _together(ident: str, verb: str, words: str | None, *, yes: bool, as_json: bool) -> None:
-    """INVARIANT: what is answered is the list that was shown, and none that came later."""
+    """Answers several questions. INVARIANT: only those that were shown are answered, none that came later."""
     from interlock.cli import screen
     from interlock.desk.signoff import signing
 

@@ -13,7 +13,7 @@ IGNORED = ".interlock/\n"
 
 
 def write_starter(folder: Path) -> list[tuple[Path, bool]]:
-    """Writes what is not there yet; returns each path, and whether it was written.
+    """Writes the files that do not exist; returns each path, and whether it was written.
 
     Raises InterlockError if the folder cannot be written to.
     """

@@ -1,4 +1,4 @@
-"""`init`, `doctor` and `demo`: the first commands of somebody new."""
+"""`init`, `doctor` and `demo`: the commands to begin with."""
 
 from pathlib import Path
 from typing import Annotated

@@ -16,7 +16,7 @@ def bring_back(
     *,
     as_json: bool,
 ) -> None:
-    """Makes an earlier version the current one at the desk, and says which one it is now."""
+    """Makes an earlier version the current one, and prints its number."""
     from interlock.cli import screen
 
     found = opening.at_desk(lambda context, person: restore(context, person, ident, version))

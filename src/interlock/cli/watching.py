@@ -1,4 +1,4 @@
-"""Watching a mission: lines in a pipe, a live board on a terminal, and asking the operator who sits there."""
+"""Shows a mission's progress: as lines in a pipe, as a live board on a terminal; and asks the operator there."""
 
 import asyncio
 import contextlib
@@ -27,17 +27,17 @@ ANSWERS_TO_A_CALL = "[a]pprove  [d]eny  [e]dit the arguments  [s]kip"
 
 
 class Board(Protocol):
-    """Where a mission's progress is shown."""
+    """A display of a mission's progress."""
 
     def show(self, found: "Progress") -> None:
         """Shows what is new."""
 
     def aside(self) -> contextlib.AbstractContextManager[None]:
-        """Makes room for a question."""
+        """Pauses the display for a question."""
 
 
 class Answerer(Protocol):
-    """Who is asked about held calls while a mission is watched."""
+    """Answers held calls while a mission is watched."""
 
     def open_questions(self, found: "Progress") -> list[str]:
         """The questions that were not put yet."""
@@ -47,7 +47,7 @@ class Answerer(Protocol):
 
 
 class Lines:
-    """One plain line for each thing that happened."""
+    """One line for each activity."""
 
     def __init__(self) -> None:
         self._waits_for: str | None = None
@@ -67,7 +67,7 @@ class Lines:
 
 
 class Silent:
-    """Nothing: the result is printed as JSON at the end."""
+    """Shows nothing: the result is printed as JSON at the end."""
 
     def show(self, found: "Progress") -> None:
         pass
@@ -78,7 +78,7 @@ class Silent:
 
 
 class LiveBoard:
-    """What happened, and below it the tasks as they stand, redrawn in place."""
+    """The activities, and below them the current tasks, redrawn in place."""
 
     def __init__(self) -> None:
         self._live = Live(console=screen.console(), refresh_per_second=4, transient=True)
@@ -121,7 +121,7 @@ def _board(found: "Progress") -> Table:
 
 
 def activity_text(activity: Mapping[str, Any]) -> str | None:
-    """An activity in words; None for those that only the audit log needs."""
+    """An activity as text; None for those that only the audit log needs."""
     data, action = activity["data"], activity["action"]
     if action == "TASK_TRANSITION":
         why = f"  ({_short(data.get('reason'))})" if data["to"] in ("BLOCKED", "NEEDS_APPROVAL", "CANCELED") else ""
@@ -150,16 +150,16 @@ def _short(text: object) -> str:
 
 
 def forget_typed() -> None:
-    """Lets go of what stands in the terminal's input: nobody has answered what they had not seen.
+    """Discards pending input of the terminal: nothing typed before a question was shown is an answer to it.
 
-    Of a text of several lines that was pasted as a message, the second one would be the answer.
+    Otherwise, the second line of a pasted text would be taken for the answer.
     """
     with contextlib.suppress(termios.error):
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
 async def typed(prompt: str) -> str | None:
-    """A line that the operator types; None at the end of the input. Can be cancelled while it waits."""
+    """A line that the operator types; None at the end of the input. Cancellable."""
     sys.stdout.write(prompt)
     sys.stdout.flush()
     line = bytearray()
@@ -186,7 +186,7 @@ async def _readable(descriptor: int) -> None:
 
 @dataclass(slots=True)
 class Asking:
-    """Puts a mission's questions to the operator at this terminal, each once."""
+    """Puts each of a mission's questions to the operator at this terminal once."""
 
     context: "DeskContext"
     person: "Person"
@@ -199,7 +199,7 @@ class Asking:
         return [] if self.ended else [ident for ident in found.approvals if ident not in self.skipped]
 
     async def put(self, ident: str) -> None:
-        """Shows a card and does what the operator says; a failed answer is told and asked again.
+        """Shows a card and carries out the operator's answer; if that fails, prints the error and asks again.
 
         INVARIANT: on a terminal only what is typed after the card is shown is an answer to it.
         """
@@ -255,7 +255,7 @@ async def watch(
 ) -> "Progress":
     """Shows a mission's progress until it has ended or nothing moves without a person who is not here.
 
-    With `to_the_end`, what is learned from it is waited for, too.
+    With `to_the_end`, also waits for the lessons that are learned from it.
     """
     from interlock.desk.reading.progress import Standing
 

@@ -5,7 +5,7 @@ from interlock.settings.values import Attempts, Count, ModelName, Points, Second
 
 
 class AgentSettings(Part):
-    """How much of a conversation's history an agent sees, and how often a failed run of a task is made.
+    """How much of a conversation's history an agent sees, and how often a failed run of a task is retried.
 
     Source: numbers, "Session history limits", "Memory", "Other defaults".
     """
@@ -25,7 +25,7 @@ class AgentSettings(Part):
 
 
 class DelegationSettings(Part):
-    """What decides who of those who may take a task is given it: the points of each part of a candidate's score.
+    """How a task is assigned: the points of each part of a candidate's score.
 
     Source: row A5, numbers, "Delegation score".
     """
@@ -53,7 +53,7 @@ class DelegationSettings(Part):
 
 
 class SubagentSettings(Part):
-    """How many agents may be started by agents, and how long they live.
+    """How many subagents agents may start, and how long these may run.
 
     Source: numbers, "Subagents".
     """
@@ -79,7 +79,7 @@ class WorkspaceChat(Part):
 
 
 class Routing(Part):
-    """Who answers what is addressed to nobody: trigger patterns where they are sure enough, else a model is asked.
+    """Who answers messages that name nobody: by trigger patterns if they are sure enough, else by asking a model.
 
     Source: row A13.
     """
@@ -91,7 +91,7 @@ class Routing(Part):
 
 
 class MemorySettings(Part):
-    """What agents recall, and when they forget.
+    """What agents recall, and when memories are archived.
 
     Source: numbers, "Memory".
     """

@@ -1,6 +1,6 @@
-"""Reading settings: file, then environment, then flags, with every fault told at once and where it is.
+"""Loads settings from the file, the environment and flags, and reports all faults at once, each with its place.
 
-What can be set is in `model`; what personas, policies and prices may hold is checked where they are loaded.
+What can be set is in `model`; personas, policies and prices are checked where they are loaded.
 """
 
 import difflib
@@ -52,16 +52,18 @@ OTHER_VARIABLES: Mapping[str, tuple[str, ...]] = {
 
 
 def key_variable(provider: str) -> str:
-    """The variable that holds a provider's key, where its settings name no other."""
+    """The environment variable that holds a provider's key, unless its settings name another."""
     return KEY_VARIABLES.get(provider) or f"{provider.upper().replace('-', '_')}_API_KEY"
 
 
 def load_settings(cwd: Path, env: Mapping[str, str], overrides: Mapping[str, Any]) -> Settings:
     """The settings of a working directory: `interlock.yaml`, overridden by `env`, overridden by `overrides`.
 
-    Relative paths are taken from `cwd`. Overrides that are None do not count. Source: interfaces, "Settings".
+    Relative paths are relative to `cwd`. Overrides that are None are ignored.
 
-    Raises ConfigError with every fault, each with the file and line, the variable or the key that it is in.
+    Raises ConfigError with every fault, each with its file and line, its variable or its key.
+
+    Source: interfaces, "Settings".
     """
     data: dict[str, Any] = {}
     origin: dict[tuple[str, ...], str] = {}
@@ -85,10 +87,10 @@ def load_settings(cwd: Path, env: Mapping[str, str], overrides: Mapping[str, Any
 
 
 def load_place(cwd: Path, env: Mapping[str, str]) -> Settings:
-    """Where the home and the database are, with everything else as if nothing were set: for who must be able to stop
-    a squad whatever is wrong with the rest of its settings.
+    """The places of the home and the database, with defaults for all other settings: a squad can be stopped even if
+    these have faults.
 
-    Raises ConfigError if that cannot be told for certain.
+    Raises ConfigError if the places are uncertain.
     """
     data: dict[str, Any] = {}
     origin: dict[tuple[str, ...], str] = {}
@@ -106,7 +108,7 @@ def load_place(cwd: Path, env: Mapping[str, str]) -> Settings:
 
 
 def _misnamed(cwd: Path) -> Iterator[str]:
-    """Files that look as if they were read and are not."""
+    """Settings files with a wrong name, which would be ignored."""
     for name in (FILE, POLICY):
         other = Path(name).with_suffix(".yml")
         if os.path.lexists(cwd / other) and not os.path.lexists(cwd / name):
@@ -171,7 +173,7 @@ def _read_env(
 
 
 def _said(path: tuple[str, ...], value: str) -> Any:
-    """What a variable says; of a list, what stands between commas, or of one of paths as in PATH."""
+    """The value of a variable; a list is separated by commas, one of paths as in PATH."""
     kind: Any = Settings
     for key in path:
         field = getattr(kind, "model_fields", {}).get(key)
@@ -185,7 +187,7 @@ def _said(path: tuple[str, ...], value: str) -> Any:
 
 
 def _complete(cwd: Path, data: dict[str, Any], env: Mapping[str, str]) -> None:
-    """Fills in what depends on the working directory, and the keys of providers."""
+    """Adds what depends on the working directory, and the keys of providers."""
     home = _absolute(cwd, data.get("home") or ".interlock")
     data["home"] = home
     if isinstance(home, Path):
@@ -223,9 +225,9 @@ def _add_key(providers: dict[str, Any], name: str, env: Mapping[str, str]) -> No
 def _fill_in(
     cwd: Path, data: dict[str, Any], env: Mapping[str, str], origin: Mapping[tuple[str, ...], str]
 ) -> Iterator[str]:
-    """Makes the paths of keys and secrets absolute and takes secrets out of `env`; a value in the settings is a fault.
+    """Makes the paths of keys and secrets absolute, and reads secrets from `env`; a value in the settings is a fault.
 
-    What has another form than it should is left as it is, to be told with everything else.
+    What has a wrong form is left as it is, to be reported with the other faults.
     """
     secrets, audit = data.get("secrets"), data.get("audit")
     secrets = secrets if isinstance(secrets, dict) else {}

@@ -1,4 +1,4 @@
-"""What a user can set, as one frozen model; where it is read from is `loading`'s job."""
+"""All settings as one frozen model; reading them from files and variables is `loading`'s job."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,7 +46,7 @@ from interlock.settings.values import (
 
 
 class ProviderSettings(Part):
-    """A model provider: where it is and the key for it. Any name will do for one that has a base URL."""
+    """A model provider: its address and key. With a base URL, the provider may have any name."""
 
     base_url: Url | None = None
     """Where the provider is reached; the usual address by default."""
@@ -61,7 +61,7 @@ class ProviderSettings(Part):
 
 
 class ProjectSettings(Part):
-    """Limits of one project, in place of those of all. Source: rows D1, D6."""
+    """Limits of one project, instead of the common ones. Source: rows D1, D6."""
 
     mission_budget_usd: Amount | None = None
     """What a mission of this project may cost by default, in USD."""
@@ -70,7 +70,7 @@ class ProjectSettings(Part):
 
 
 class Loops(Part):
-    """When work counts as going round in circles.
+    """When work counts as a loop.
 
     Source: numbers, "Loops".
     """
@@ -96,7 +96,7 @@ class Loops(Part):
 
 
 class Breakers(Part):
-    """When work is stopped that costs more than it brings; a person lets it go on.
+    """When work that costs too much for its progress is stopped; a person can resume it.
 
     Source: rows D5, I7, numbers, "Other defaults".
     """
@@ -112,7 +112,7 @@ class Breakers(Part):
 
 
 class ApprovalSettings(Part):
-    """What people are asked beyond what the policy says."""
+    """What people are asked about in addition to the policy."""
 
     people_for_red: Count = 1
     """How many different people must approve a RED call, at least."""
@@ -121,7 +121,7 @@ class ApprovalSettings(Part):
 
 
 class LessonSettings(Part):
-    """How many lessons are given to a run, what their confidence counts, and when they are promoted, archived, pruned.
+    """How many lessons a run gets, how their confidence is weighted, and when they are promoted, archived and pruned.
 
     Source: numbers, "Memory", "Other defaults".
     """
@@ -145,9 +145,9 @@ class LessonSettings(Part):
 
 
 class RetentionSettings(Part):
-    """For how many days what has ended is kept, by kind; where no number is set, for ever.
+    """For how many days finished records are kept, by kind; without a number, for ever.
 
-    Working records, such as requests that were answered, go by themselves: `oversight.retention`.
+    Operational records, such as answered requests, are deleted in any case: `oversight.retention`.
     """
 
     runs_days: Days | None = None
@@ -159,9 +159,9 @@ class RetentionSettings(Part):
 
 
 class AuditSettings(Part):
-    """The key that the audit log is sealed with, and where its heads are published.
+    """The key that seals the audit log, and where its heads are published.
 
-    Without a key, one is made in the home where the database is a file in it, or nothing was sealed yet.
+    Without a key, one is created in the home, if the database is a file there or nothing has been sealed yet.
     """
 
     key: SecretStr | None = None
@@ -177,7 +177,7 @@ class AuditSettings(Part):
 
 
 class SecretSettings(Part):
-    """Where one named secret is, and which tools may be given it; never the value itself."""
+    """The source of a named secret, and which tools may get it; never the value itself."""
 
     env: VariableName | None = None
     """The variable that holds the secret."""
@@ -203,7 +203,7 @@ class SecretSettings(Part):
 
 
 class ConsensusSettings(Part):
-    """Who is asked where models must agree: before a person is, or where author and reviewer do not. Rows A10, C8."""
+    """Which models vote, before a person is asked or if author and reviewer disagree. Rows A10, C8."""
 
     models: tuple[ModelName, ...] = ()
     """The three models that vote, of which two decide; a model may be repeated, but that is one opinion twice."""
@@ -216,7 +216,7 @@ class ConsensusSettings(Part):
 
 
 class HeartbeatSettings(Part):
-    """What the squad looks at every so often by itself: the file HEARTBEAT.md, and who is asked to act on it."""
+    """What the squad checks at intervals: the file HEARTBEAT.md, and the persona that acts on it."""
 
     file: Path = Path("HEARTBEAT.md")
     """The file to act on; read by the leading process, from its working directory."""
@@ -227,7 +227,7 @@ class HeartbeatSettings(Part):
 
 
 class Times(Part):
-    """How long things may take, in seconds.
+    """Time limits and intervals, in seconds.
 
     Source: numbers, "Time" and "Other defaults".
     """
@@ -263,9 +263,9 @@ class Times(Part):
 
 
 class Retry(Part):
-    """How a failed model call is tried again: a wait that doubles from `base_s` up to `cap_s`.
+    """How a failed model call is retried: after a wait that doubles from `base_s` up to `cap_s`.
 
-    `max_attempts` counts the first call too; after them the run keeps its place and waits longer.
+    `max_attempts` includes the first call; after that, the run keeps its place and waits longer.
     """
 
     max_attempts: Attempts = 4
@@ -281,7 +281,7 @@ class Retry(Part):
 
 
 class Settings(Part):
-    """Everything that can be set, checked; secrets and the database's password are never printed."""
+    """All settings, validated; secrets and the database's password are never printed."""
 
     home: Path
     """The folder of the embedded database and the workspaces."""
@@ -355,31 +355,31 @@ class Settings(Part):
 
     @property
     def database_name(self) -> str:
-        """The database for people: its URL without user and password."""
+        """The database's URL without user and password, for display."""
         scheme, _, rest = self.database_url.partition("://")
         head, at, tail = rest.partition("@")
         return f"{scheme}://{tail if at else head}".partition("?")[0]
 
     @property
     def is_embedded(self) -> bool:
-        """Whether the database is an SQLite file, so that one process executes."""
+        """Whether the database is an SQLite file, so that only one process executes runs."""
         return self.database_url.startswith("sqlite:")
 
     def mission_usd(self, project: str) -> float:
-        """What a mission of a project may cost where nobody says otherwise."""
+        """The default budget of a project's missions, in USD."""
         found = self.projects.get(project, ProjectSettings()).mission_budget_usd
         return self.mission_budget_usd if found is None else found
 
     def day_usd(self, project: str) -> float:
-        """What a project may cost in a day."""
+        """A project's budget for a day, in USD."""
         found = self.projects.get(project, ProjectSettings()).project_day_usd
         return self.project_day_usd if found is None else found
 
     def provider(self, name: str) -> ProviderSettings:
-        """What is set for a provider, its key included."""
+        """The settings of a provider, with its key."""
         return self.providers.get(name, ProviderSettings())
 
     def key(self, provider: str) -> str | None:
-        """The key of a provider in clear, for the adapter that sends it; None if there is none."""
+        """The key of a provider in plain text, for its adapter; None if there is none."""
         found = self.provider(provider).api_key
         return found.get_secret_value() if found is not None else None

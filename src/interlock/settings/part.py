@@ -1,9 +1,9 @@
-"""What every group of settings has in common; the groups themselves are in `model`, `agency` and `services`."""
+"""The base of all groups of settings, which are in `model`, `agency` and `services`."""
 
 from pydantic import BaseModel, ConfigDict
 
 
 class Part(BaseModel):
-    """A frozen group of settings; an unknown key is a fault."""
+    """A frozen group of settings; unknown keys are faults."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,4 +1,4 @@
-"""Reading files that people name: never more bytes than wanted, and only regular files; their content is not judged."""
+"""Reads files that people name: regular files only, and no more than a number of bytes; content is not checked."""
 
 import errno
 import os
@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def read_bounded(path: Path, most: int) -> bytes:
-    """The first `most` + 1 bytes of a file, so that one that is longer can be told.
+    """The first `most` + 1 bytes of a file, so that a longer one can be recognised.
 
-    Raises OSError; also for a pipe or a device, which might never end.
+    Raises OSError, also for pipes and devices, which might never end.
     """
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
         if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
@@ -19,10 +19,10 @@ def read_bounded(path: Path, most: int) -> bytes:
 
 
 def listed(folder: Path, suffixes: Collection[str]) -> list[Path]:
-    """The entries of a folder with one of these suffixes, in order; without those of hidden names that are no files.
+    """The entries of a folder with one of these suffixes, in order; hidden ones only if they are files.
 
-    INVARIANT: what should be a file and is none, such as a link that leads nowhere, is in it, so that it is refused:
-    passed over, it would bring back what it replaces. Editors leave such links under hidden names.
+    INVARIANT: an entry that should be a file and is not, such as a dangling link, is included, so that it is refused:
+    if it were ignored, what it replaces would apply again. (Editors leave dangling links under hidden names.)
 
     Raises OSError.
     """

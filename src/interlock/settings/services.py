@@ -1,4 +1,4 @@
-"""What can be set of services outside: web search, e-mail, chats, telemetry, and where HTTP is served."""
+"""Settings of external services: web search, e-mail, chats, telemetry; and of the HTTP server."""
 
 from pydantic import SecretStr
 
@@ -74,7 +74,7 @@ class TelegramSettings(Part):
 
 
 class SentrySettings(Part):
-    """Telemetry; nothing is sent and nothing loaded without `dsn`."""
+    """Telemetry; without `dsn`, nothing is sent or loaded."""
 
     dsn: SecretStr | None = None
     """Where telemetry is sent; without it, nothing is."""

@@ -1,4 +1,4 @@
-"""The types of settings: numbers, URLs, names and zones, each with what is told where one is wrong; no setting."""
+"""The types of settings: numbers, URLs, names and time zones, each with its error message."""
 
 import re
 from collections.abc import Callable
