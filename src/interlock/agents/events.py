@@ -1,7 +1,7 @@
 """The listeners of this process to live events.
 
-What must survive a crash is a row of the feed; how events get to other processes or browsers is no matter of this
-module.
+What must survive a crash is a row of the feed; how events get to other processes or browsers is the
+desk's job.
 """
 
 import asyncio

@@ -42,7 +42,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def place() -> "Settings":
-    """The same, or where they have faults, what they say of the place of everything; the faults are told.
+    """The settings, or, if they have faults, which are printed, defaults with the places of home and database.
 
     Raises ConfigError if even that is not certain.
     """

@@ -1,1 +1,1 @@
-"""What was said before: rows and messages, windows, repairs, compaction, sessions as files."""
+"""The history of conversations: rows and messages, windows, repairs, compaction, sessions as files."""

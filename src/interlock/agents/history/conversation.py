@@ -1,6 +1,6 @@
 """A run's conversation as rows and back: what the model is sent later is exactly what was recorded.
 
-What is said is not decided here.
+What of it a model sees is decided in `window`.
 """
 
 import functools

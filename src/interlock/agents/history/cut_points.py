@@ -82,7 +82,7 @@ def _worth(found: Cut, least_tokens: int) -> Cut | None:
 
 
 def _turns(rows: Sequence[Any]) -> list[list[Any]]:
-    """Rows after the message that woke a run, by turns: what the model said, and what it was told then."""
+    """Rows after the message that woke a run, by turns: the model's message, and what followed it."""
     turns: list[list[Any]] = []
     is_told = True
     for row in rows:

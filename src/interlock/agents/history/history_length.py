@@ -1,6 +1,6 @@
 """How many earlier runs an agent sees, by its kind and by where people talk with it.
 
-From which run on they count is said by markers; how they are read, by `store.runs.run_context`.
+From which run on they count is recorded in markers; they are read in `store.runs.run_context`.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Questions that a run puts to people: queued, while its task waits for the answer and the run is parked.
 
-What is asked, and why, is the matter of who asks; answers are taken up by `calls`.
+What is asked, and why, is up to the caller; answers are taken up by `calls`.
 """
 
 from collections.abc import Sequence

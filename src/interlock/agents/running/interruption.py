@@ -1,4 +1,4 @@
-"""How a run is told from outside to stop, at once or after its step; the runner does what follows."""
+"""Signals that stop a run from outside, at once or after its step; the runner acts on them."""
 
 import asyncio
 from dataclasses import dataclass, field

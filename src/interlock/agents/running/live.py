@@ -1,6 +1,6 @@
 """The live events of a run: its start, the model's text, tool calls, its end.
 
-Who hears of it is no matter of a run; what has to last is in its rows.
+Listeners subscribe in `agents.events`; what has to last is in rows.
 """
 
 from typing import Any

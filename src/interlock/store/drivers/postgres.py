@@ -382,7 +382,7 @@ class Unreachable(StoreUnavailable):
 
 
 def not_allowed(error: BaseException) -> Unreachable:
-    """What is said where the role may not do something."""
+    """The message of the error if the role lacks a privilege."""
     return Unreachable(f"PostgreSQL refuses it: {first_line(error)}: {RIGHTS}", is_final=True)
 
 

@@ -1,1 +1,1 @@
-"""What is said: the inbox and the outbox of chats, the feed, mail between agents, the workspace chat."""
+"""Messages: the inbox and the outbox of chats, the feed, mail between agents, the workspace chat."""
