@@ -10,7 +10,7 @@ MOST = 1_000
 HEADER = "X-More"
 """`true` if there are more rows than the list shows, else `false`."""
 
-Most = Annotated[int, Query(ge=1, le=MOST)]
+Limit = Annotated[int, Query(ge=1, le=MOST)]
 
 
 def page(response: Response, rows: list[View], most: int, *, newest_last: bool = False) -> list[View]:

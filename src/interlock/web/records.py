@@ -13,7 +13,7 @@ from interlock.desk.operations import audit
 from interlock.desk.reading import listings
 from interlock.desk.reading.views import View
 from interlock.web.dependencies import Here, Who, project_of, require_all
-from interlock.web.pages import Most, page
+from interlock.web.pages import Limit, page
 
 LAST_ID = (1 << 63) - 1
 """The greatest id that a row can have."""
@@ -30,53 +30,53 @@ def add_to(router: APIRouter) -> None:
 
 async def ledger(
     here: Here, who: Who, account: str | None = None, run: str | None = None, task: str | None = None,
-    mission: str | None = None, agent: str | None = None, after: str | None = None, most: Most = 200,
+    mission: str | None = None, agent: str | None = None, after: str | None = None, limit: Limit = 200,
 ) -> View:  # fmt: skip
     """Lists the ledger's lines of an account, run, task, mission or agent, with the balance after each."""
     require_all(who)
     return await ledger_views.explain(
-        here.live.runtime, account=account, run=run, task=task, mission=mission, agent=agent, after=after, most=most
+        here.live.runtime, account=account, run=run, task=task, mission=mission, agent=agent, after=after, most=limit
     )
 
 
 async def list_memories(
     here: Here, who: Who, response: Response, query: str = "", persona: str | None = None, project: str | None = None,
-    most: Most = 50,
+    limit: Limit = 50,
 ) -> list[View]:  # fmt: skip
     """Lists memories and memory blocks, those that match `query` first."""
     wanted = await project_of(here, who, project)
     found = await memories.search(
-        here.live.runtime, who.person, query, persona=persona, project=wanted, most=most + 1
+        here.live.runtime, who.person, query, persona=persona, project=wanted, most=limit + 1
     )  # fmt: skip
-    return page(response, found, most)
+    return page(response, found, limit)
 
 
-async def budget(here: Here, who: Who, response: Response, every: bool = False, most: Most = 100) -> list[View]:
+async def budget(here: Here, who: Who, response: Response, every: bool = False, limit: Limit = 100) -> list[View]:
     """Lists accounts, newest first, with their limits and balances; with `every`, also those of tasks and runs."""
     require_all(who)
-    return page(response, await money.budget(here.live.runtime, every=every, most=most + 1), most)
+    return page(response, await money.budget(here.live.runtime, every=every, most=limit + 1), limit)
 
 
 async def activities(
     here: Here, who: Who, response: Response, after: Annotated[int | None, Query(ge=0, le=LAST_ID)] = None,
-    most: Most = 100,
+    limit: Limit = 100,
 ) -> list[View]:  # fmt: skip
     """Lists activities of the audit log, oldest first: those after the id `after`, else the latest.
 
     Viewers see no details of others' conversations and of closed channels.
     """
     require_all(who)
-    found = await audit.activities(here.live.runtime, after=after, most=most + 1, reader=who.person)
-    return page(response, found, most, newest_last=after is None)
+    found = await audit.activities(here.live.runtime, after=after, most=limit + 1, reader=who.person)
+    return page(response, found, limit, newest_last=after is None)
 
 
-async def alerts(here: Here, who: Who, response: Response, all: bool = False, most: Most = 100) -> list[View]:
+async def alerts(here: Here, who: Who, response: Response, all: bool = False, limit: Limit = 100) -> list[View]:
     """Lists alerts, newest first; with `all`, also those that have been acknowledged."""
-    found = await listings.alerts(here.live.runtime, open_only=not all, project=who.project, most=most + 1)
-    return page(response, found, most)
+    found = await listings.alerts(here.live.runtime, open_only=not all, project=who.project, most=limit + 1)
+    return page(response, found, limit)
 
 
-async def list_lessons(here: Here, who: Who, response: Response, every: bool = False, most: Most = 100) -> list[View]:
+async def list_lessons(here: Here, who: Who, response: Response, every: bool = False, limit: Limit = 100) -> list[View]:
     """Lists lessons, best first."""
     require_all(who)
-    return page(response, await lessons.lessons(here.live.runtime, every=every, most=most + 1), most)
+    return page(response, await lessons.lessons(here.live.runtime, every=every, most=limit + 1), limit)

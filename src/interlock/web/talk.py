@@ -13,7 +13,7 @@ from interlock.desk.reading.views import View
 from interlock.desk.workspace_chat import room_views, rooms
 from interlock.web.dependencies import Here, Services, Who, project_of, require_within, token_of
 from interlock.web.events import EventStream, while_good
-from interlock.web.pages import Most, page
+from interlock.web.pages import Limit, page
 
 Ident = Annotated[str, Path(max_length=200)]
 Key = Annotated[str | None, Field(default=None, min_length=1, max_length=200)]
@@ -144,12 +144,12 @@ async def unreact(message_id: Ident, emoji: Ident, here: Here, who: Who) -> View
 
 
 async def channels(
-    here: Here, who: Who, response: Response, project: str | None = None, archived: bool = False, most: Most = 200
+    here: Here, who: Who, response: Response, project: str | None = None, archived: bool = False, limit: Limit = 200
 ) -> list[View]:  # fmt: skip
     """Lists the channels that the caller may read, by name; direct conversations come last."""
     wanted = await project_of(here, who, project)
-    found = await rooms.channels(here.live.runtime, who.person, project=wanted, archived=archived, most=most + 1)
-    return page(response, found, most)
+    found = await rooms.channels(here.live.runtime, who.person, project=wanted, archived=archived, most=limit + 1)
+    return page(response, found, limit)
 
 
 async def channel(channel_id: Ident, here: Here, who: Who) -> View:
@@ -174,14 +174,14 @@ async def history(
     response: Response,
     thread: str | None = None,
     before: str | None = None,
-    most: Annotated[int, Query(ge=1, le=rooms.MOST_SHOWN)] = 50,
+    limit: Annotated[int, Query(ge=1, le=rooms.MOST_SHOWN)] = 50,
 ) -> list[View]:
     """Lists the messages of a channel or thread, oldest first: the latest, or those before the id `before`."""
     await _within(here, who, channel_id)
     found = await rooms.history(
-        here.live.runtime, who.person, channel_id, thread=thread, before=before, most=most + 1
+        here.live.runtime, who.person, channel_id, thread=thread, before=before, most=limit + 1
     )  # fmt: skip
-    return page(response, found, most, newest_last=True)
+    return page(response, found, limit, newest_last=True)
 
 
 async def join(channel_id: Ident, here: Here, who: Who) -> View:

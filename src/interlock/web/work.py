@@ -19,7 +19,7 @@ from interlock.desk.signoff import signing
 from interlock.desk.work import additions, controls, goals, task_changes
 from interlock.desk.workspace_chat import rooms
 from interlock.web.dependencies import Here, Services, Who, project_of, require_all, require_within
-from interlock.web.pages import Most, page
+from interlock.web.pages import Limit, page
 from interlock.web.talk import Body, Ident, Key
 
 
@@ -134,25 +134,25 @@ async def start(body: MissionBody, here: Here, who: Who) -> View:
 
 
 async def missions(
-    here: Here, who: Who, response: Response, project: str | None = None, most: Most = 100
+    here: Here, who: Who, response: Response, project: str | None = None, limit: Limit = 100
 ) -> list[View]:  # fmt: skip
     """Lists missions, newest first."""
     wanted = await project_of(here, who, project)
-    return page(response, await listings.missions(here.live.runtime, project=wanted, most=most + 1), most)
+    return page(response, await listings.missions(here.live.runtime, project=wanted, most=limit + 1), limit)
 
 
 async def tasks(
     here: Here, who: Who, response: Response, status: str | None = None, persona: str | None = None,
-    mission: str | None = None, most: Most = 200,
+    mission: str | None = None, limit: Limit = 200,
 ) -> list[View]:  # fmt: skip
     """Lists tasks, newest first."""
     found = await listings.tasks(
-        here.live.runtime, status=status, mission=mission, persona=persona, project=who.project, most=most + 1
+        here.live.runtime, status=status, mission=mission, persona=persona, project=who.project, most=limit + 1
     )
     personas = here.live.runtime.personas.personas
     if persona is not None and not found and persona not in personas:
         raise NoPersona(persona, personas)
-    return page(response, found, most)
+    return page(response, found, limit)
 
 
 async def add(body: TaskBody, here: Here, who: Who) -> View:
@@ -172,12 +172,12 @@ async def task(ident: Ident, here: Here, who: Who) -> View:
 
 
 async def thread(
-    ident: Ident, here: Here, who: Who, response: Response, after: str | None = None, most: Most = 200
+    ident: Ident, here: Here, who: Who, response: Response, after: str | None = None, limit: Limit = 200
 ) -> list[View]:  # fmt: skip
     """Lists the messages in a task's thread, oldest first: those after the id `after`, else the latest."""
     await _task_within(here, who, ident)
-    found = await details.thread(here.live.runtime, ident, after=after, most=most + 1)
-    return page(response, found, most, newest_last=after is None)
+    found = await details.thread(here.live.runtime, ident, after=after, most=limit + 1)
+    return page(response, found, limit, newest_last=after is None)
 
 
 async def comment(ident: Ident, body: CommentBody, here: Here, who: Who) -> View:
@@ -195,17 +195,17 @@ async def transition(ident: Ident, body: TransitionBody, here: Here, who: Who) -
 
 
 async def transitions(
-    ident: Ident, here: Here, who: Who, response: Response, after: str | None = None, most: Most = 200
+    ident: Ident, here: Here, who: Who, response: Response, after: str | None = None, limit: Limit = 200
 ) -> list[View]:  # fmt: skip
     """Lists the transitions of a task, oldest first: those after the id `after`, else the latest."""
     await _task_within(here, who, ident)
-    found = await details.transitions(here.live.runtime, ident, after=after, most=most + 1)
-    return page(response, found, most, newest_last=after is None)
+    found = await details.transitions(here.live.runtime, ident, after=after, most=limit + 1)
+    return page(response, found, limit, newest_last=after is None)
 
 
 async def approvals(
     here: Here, who: Who, response: Response, status: str | None = "pending", mission: str | None = None,
-    after: str | None = None, most: Most = 200,
+    after: str | None = None, limit: Limit = 200,
 ) -> list[View]:  # fmt: skip
     """Lists approvals, oldest first: pending ones, or all with `status=all`.
 
@@ -213,10 +213,10 @@ async def approvals(
     """
     wanted = None if status == "all" else status
     found = await signing.approvals(
-        here.live.runtime, status=wanted, mission=mission, project=who.project, after=after, limit=most + 1,
+        here.live.runtime, status=wanted, mission=mission, project=who.project, after=after, limit=limit + 1,
         reader=who.person,
     )  # fmt: skip
-    return page(response, found, most)
+    return page(response, found, limit)
 
 
 async def approve(ident: Ident, here: Here, who: Who, body: ApproveBody = NO_CHANGES) -> View:
@@ -234,12 +234,12 @@ async def deny(ident: Ident, body: DenyBody, here: Here, who: Who) -> View:
 
 
 async def agents(
-    here: Here, who: Who, response: Response, project: str | None = None, most: Most = 500
+    here: Here, who: Who, response: Response, project: str | None = None, limit: Limit = 500
 ) -> list[View]:  # fmt: skip
     """Lists agents, most recently active first."""
     wanted = await project_of(here, who, project)
-    found = await listings.agents(here.live.runtime, project=wanted, reader=who.person, most=most + 1)
-    return page(response, found, most)
+    found = await listings.agents(here.live.runtime, project=wanted, reader=who.person, most=limit + 1)
+    return page(response, found, limit)
 
 
 async def agent(ident: Ident, here: Here, who: Who) -> View:
@@ -297,13 +297,13 @@ async def squad(control: Ident, here: Here, who: Who, body: ReasonBody = NO_REAS
 
 
 async def runs(
-    here: Here, who: Who, response: Response, mission: str | None = None, status: str | None = None, most: Most = 200
+    here: Here, who: Who, response: Response, mission: str | None = None, status: str | None = None, limit: Limit = 200
 ) -> list[View]:
     """Lists runs, newest first. Of private runs, viewers see the outcome, but not the error."""
     found = await listings.runs(
-        here.live.runtime, mission=mission, status=status, project=who.project, reader=who.person, most=most + 1
+        here.live.runtime, mission=mission, status=status, project=who.project, reader=who.person, most=limit + 1
     )
-    return page(response, found, most)
+    return page(response, found, limit)
 
 
 async def run(ident: Ident, here: Here, who: Who) -> View:

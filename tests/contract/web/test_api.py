@@ -65,7 +65,7 @@ async def test_tokens_are_shown_once_kept_as_digests_and_refused_at_once(tmp_pat
         assert "revoked" in await problem(home, 401, "GET", "/api/channels", headers=headers)
         short = await tokens.create(runtime, person, "short", expires_s=0.001)
         assert "expired" in await problem(home, 401, "GET", "/api/channels", headers=bearer(short["token"]))
-        done = [each["action"] for each in await home.get("/api/activities?most=100")]
+        done = [each["action"] for each in await home.get("/api/activities?limit=100")]
     assert done.count("TOKEN_REVOKED") == 1
     assert "TOKEN_CREATED" in done
 
@@ -202,7 +202,7 @@ async def test_parameter_that_a_path_has_not_is_refused_with_the_nearest_that_it
         for sent in ("a%0Ab", "x" * 5_000, "%E2%80%AE"):
             assert len(await problem(home, 422, "GET", f"/api/runs?{sent}=1")) < 200
         await problem(home, 422, "POST", "/api/squad/pause?reason=lunch", json={})
-        assert await home.get("/api/approvals?status=all&most=5") == []
+        assert await home.get("/api/approvals?status=all&limit=5") == []
         await problem(home, 401, "GET", "/api/runs?nope=1", headers=bearer("ilk_guess"))
         assert (await home.client.get("/healthz?by=the+balancer")).status_code == 200
 
@@ -378,7 +378,7 @@ async def test_questions_are_answered_by_operators_alone_and_once(tmp_path: Path
             assert me.name in await problem(home, 409, "POST", path, json=body)
         assert (await home.post(f"/api/runs/{runs[2]}/cancel", {}))["changed"]
         assert await home.get("/api/approvals") == []
-        said = await home.get("/api/activities?most=200")
+        said = await home.get("/api/activities?limit=200")
     answers = [row["data"] for row in said if row["action"] == "APPROVAL_ANSWERED"]
     assert [(each["verdict"], each["surface"], each["edited"]) for each in answers] == [
         ("approve", "http", True), ("deny", "http", False),

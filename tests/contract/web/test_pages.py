@@ -15,7 +15,7 @@ LISTS = (
 
 
 async def page(home: House, path: str, most: int) -> tuple[list[Any], str]:
-    found = await home.client.get(f"/api/{path}{'&' if '?' in path else '?'}most={most}")
+    found = await home.client.get(f"/api/{path}{'&' if '?' in path else '?'}limit={most}")
     assert found.status_code == 200, found.text
     return found.json(), found.headers["x-more"]
 
@@ -81,7 +81,7 @@ async def test_thread_and_transitions_of_a_task_are_read_from_an_id_on(tmp_path:
         moves, more = await page(home, f"tasks/{mission}/transitions", 1_000)
         assert ([each["to_status"] for each in moves], more) == (["CANCELED"], "false")
         assert (await page(home, f"tasks/{mission}/transitions?after={moves[0]['id']}", 1)) == ([], "false")
-        assert (await home.client.get(f"/api/tasks/{mission}/transitions?most=0")).status_code == 422
+        assert (await home.client.get(f"/api/tasks/{mission}/transitions?limit=0")).status_code == 422
 
 
 async def test_audit_log_is_read_from_an_id_on(tmp_path: Path, database_url: str) -> None:

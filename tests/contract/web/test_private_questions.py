@@ -62,8 +62,8 @@ async def test_question_of_a_private_talk_shows_viewers_who_asks_and_not_what(
         chat = [await said_in_chat(home, vera, f"approvals{more}") for more in ("", f" {ident}")]
         operators = await said_in_chat(home, olga, f"approvals {ident}")
         card = text_of(await asking.approval_card(home.box.runtime, ident, taps=False, reader=vera))
-        log = await home.get("/api/activities?most=1000", headers=hers)
-        complete = await home.get("/api/activities?most=1000", headers=her_own)
+        log = await home.get("/api/activities?limit=1000", headers=hers)
+        complete = await home.get("/api/activities?limit=1000", headers=her_own)
     assert (whole["args"]["subject"], whole["withheld"]) == (SECRET, False)
     assert SECRET in operators
     assert SECRET not in json.dumps([seen, *chat, card, log])
@@ -115,8 +115,8 @@ async def test_question_of_a_closed_channel_is_its_members_to_read(tmp_path: Pat
         await until(is_asked)
         (seen,) = await home.get("/api/approvals", headers=hers)
         (whole,) = await home.get("/api/approvals", headers=members)
-        log = await home.get("/api/activities?most=1000", headers=hers)
-        inside = await home.get("/api/activities?most=1000", headers=members)
+        log = await home.get("/api/activities?limit=1000", headers=hers)
+        inside = await home.get("/api/activities?limit=1000", headers=members)
     assert (seen["args"], seen["withheld"]) == (None, True)
     assert whole["args"]["subject"] == SECRET
     assert "takeover" not in json.dumps(log)
@@ -185,7 +185,7 @@ async def test_channel_that_is_open_is_named_to_all(tmp_path: Path, migrated_sql
         _, hers = await enter(home, "Vera", "viewer")
         await home.post("/api/channels", {"name": "general"}, status=201)
         await home.box.runtime.store.write(_odd, home.box.runtime.clock.now())
-        log = await home.get("/api/activities?most=1000", headers=hers)
+        log = await home.get("/api/activities?limit=1000", headers=hers)
     (made,) = [row for row in log if row["action"] == "CHANNEL_CREATED"]
     (odd,) = [row for row in log if row["action"] == "ODD"]
     assert (made["data"]["name"], made["withheld"]) == ("general", False)
