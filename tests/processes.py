@@ -159,12 +159,16 @@ def start(
     return Process(told, pipes)
 
 
-@contextlib.contextmanager
 def running(
     args: Sequence[str], *, folder: Path, environment: Mapping[str, str], anew: bool = False
-) -> Iterator[Process]:
+) -> contextlib.AbstractContextManager[Process]:
     """A process that runs beside the test; killed at the end if necessary."""
-    process = start(args, folder=folder, environment=environment, anew=anew)
+    return closing(start(args, folder=folder, environment=environment, anew=anew))
+
+
+@contextlib.contextmanager
+def closing(process: Process) -> Iterator[Process]:
+    """The process; killed at the end if necessary."""
     try:
         yield process
     finally:

@@ -5,8 +5,7 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from interlock.desk.signoff import signing
 from interlock.store.mailboxes import leases
 from interlock.store.schema import Run
 from interlock.testing.messages_script import Ending, Scripted
+from tests import processes
 from tests.e2e.books import at_rest, check_books, check_rest, questions, rows
 from tests.e2e.conftest import World
 from tests.e2e.home import Home, Started, until
@@ -26,6 +26,7 @@ STOPS_WITHIN_S = 30.0
 """Much longer than it takes, much shorter than what hangs: a busy machine is not what is looked at."""
 HEARS = "signal.signal(signal.SIGHUP, signal.SIG_DFL)"
 """Also if the tests were started by nohup, whose children ignore it."""
+TAKES_TERMINAL = f"{HEARS}; fcntl.ioctl(0, termios.TIOCSCTTY, 0)"
 ADDRESSES = ("ana@example.com", "ben@example.com")
 
 
@@ -42,8 +43,8 @@ async def test_up_whose_terminal_is_closed_hands_back_what_it_has_in_hand(world:
     hanging = [hang(world, name) for name in ("facts:0", "code:0")]
     mission = await begin(world.home)
     terminal, its = os.openpty()
-    with up_of_its_own(world.home, f"{HEARS}; fcntl.ioctl(0, termios.TIOCSCTTY, 0)", its) as up:
-        os.close(its)
+    with open(its, "r+b", buffering=0) as other, up_of_its_own(world.home, TAKES_TERMINAL, other) as up:
+        other.close()
         await asyncio.gather(*(each() for each in hanging))
         os.close(terminal)
         assert await asyncio.to_thread(up.wait, STOPS_WITHIN_S) == 0
@@ -65,22 +66,18 @@ async def test_up_that_is_not_to_mind_its_terminal_goes_on_without_it(world: Wor
     await goes_on_to_its_end(world, mission)
 
 
-@contextlib.contextmanager
-def up_of_its_own(home: Home, first: str, terminal: int = subprocess.DEVNULL) -> Iterator["subprocess.Popen[bytes]"]:
-    """`interlock up` in a session of its own, which does something first."""
+def up_of_its_own(
+    home: Home, first: str, terminal: processes.Standard = subprocess.DEVNULL
+) -> contextlib.AbstractContextManager[processes.Process]:
+    """`interlock up` in a session of its own, which does something first; killed at the end if necessary."""
     code = (
-        f"import fcntl, os, signal, sys, termios\nos.setsid()\n{first}\n"
-        "os.execv(sys.executable, [sys.executable, '-m', 'interlock.cli', 'up'])"
+        f"import fcntl, os, runpy, signal, sys, termios\nos.setsid()\n{first}\nsys.argv[1:] = ['up']\n"
+        "runpy.run_module('interlock.cli', run_name='__main__', alter_sys=True)"
     )
-    up = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=home.folder, env=home.env, stdin=terminal, stdout=terminal, stderr=terminal
+    up = processes.start(
+        ("-c", code), folder=home.folder, environment=home.env, stdin=terminal, stdout=terminal, stderr=terminal
     )
-    try:
-        yield up
-    finally:
-        if up.poll() is None:
-            up.kill()
-            up.wait()
+    return processes.closing(up)
 
 
 async def test_up_ends_cleanly_while_a_run_waits_for_a_person(world: World) -> None:
