@@ -2,10 +2,7 @@
 
 import asyncio
 import os
-import resource
 import stat
-import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,6 +22,7 @@ from interlock.store.upkeep import archive, migrate, restore
 from interlock.store.upkeep.epochs import Beginning
 from interlock.store.upkeep.restore import SCRATCH
 from interlock.worker.home import HomeLock
+from tests import processes
 from tests.integration.cli_process import Cli
 from tests.migration.released import FOLDER, GOAL, build
 from tests.migration.test_released import signed_to_the_end
@@ -103,20 +101,20 @@ def test_disk_that_is_full_leaves_no_half_backup(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'interlock.db'}"
     build(url, "0002")
     code = (
-        "import sys; from datetime import UTC, datetime; from pathlib import Path\n"
+        "import resource, sys; from datetime import UTC, datetime; from pathlib import Path\n"
         "from interlock.core.errors import InterlockError; from interlock.store.upkeep import archive\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))\n"
         "try: archive.back_up(sys.argv[1], Path(sys.argv[2]), '1', datetime.now(UTC))\n"
         "except InterlockError as error: print(error)"
     )
     (tmp_path / "out").mkdir()
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code, url, str(tmp_path / "out" / "x.backup")],
-        capture_output=True, text=True, check=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000)),
+    ended, out, err = processes.run(
+        ("-c", code, url, str(tmp_path / "out" / "x.backup")), folder=tmp_path,
+        environment={"PATH": os.defpath, "PYTHONWARNINGS": "error"},
     )  # fmt: skip
-    assert "cannot write the backup" in done.stdout
-    assert "nothing was left there" in done.stdout
-    assert (done.stdout.count("\n"), done.stderr) == (1, "")
+    assert "cannot write the backup" in out
+    assert "nothing was left there" in out
+    assert (ended, out.count("\n"), err) == (0, 1, "")
     assert list((tmp_path / "out").iterdir()) == []
 
 

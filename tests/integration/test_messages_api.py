@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from interlock.llm.anthropic import AnthropicModel
 from interlock.llm.messages import Message, ModelError, ModelRequest, Reply, Text
 from interlock.testing.messages_api import MessagesApi
 from interlock.testing.messages_script import Answer, in_order, text
+from tests import processes
 
 SCRIPT = """
 from interlock.testing.messages_script import Answer, Ending, text
@@ -30,17 +29,11 @@ def process(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     """Where the process listens, and its journal."""
     (tmp_path / "my_script.py").write_text(SCRIPT)
     journal = tmp_path / "journal.jsonl"
-    command = [sys.executable, "-m", "interlock.testing.messages_api", "--script", "my_script:answer"]
-    paths = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
-    with subprocess.Popen(
-        [*command, "--api-key", "sk-right-key", "--journal", str(journal)],
-        env={**os.environ, "PYTHONPATH": paths},
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as server:
+    command = ("-m", "interlock.testing.messages_api", "--script", "my_script:answer", "--api-key", "sk-right-key")
+    told = ("--journal", str(journal))
+    with processes.running((*command, *told), folder=tmp_path, environment={"PATH": os.defpath}) as server:
         assert server.stdout is not None
         yield server.stdout.readline().strip().removeprefix("listening on "), journal
-        server.kill()
 
 
 async def reply_of(base_url: str, key: str = "sk-right-key") -> Reply:

@@ -2,11 +2,12 @@
 
 import asyncio
 import json
-import sys
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 from interlock.store.upkeep import archive, migrate
+from tests import processes
 from tests.integration import killed_restores
 from tests.migration.released import FOLDER
 
@@ -17,12 +18,12 @@ async def test_restore_killed_at_any_step_leaves_the_old_state_or_the_new_one(
     database_url: str, tmp_path: Path
 ) -> None:
     await migrate.upgrade(database_url)
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, killed_restores.__file__, database_url, str(FOLDER / "0002.rows"), str(tmp_path), str(MOST),
-        stdout=asyncio.subprocess.PIPE,
+    code, out, err = await asyncio.to_thread(
+        processes.run,
+        ("-m", killed_restores.__name__, database_url, str(FOLDER / "0002.rows"), str(tmp_path), str(MOST)),
+        folder=tmp_path, environment={"PATH": os.defpath},
     )  # fmt: skip
-    out, _ = await process.communicate()
-    assert process.returncode == 0
+    assert code == 0, err
     kills = [json.loads(line) for line in out.splitlines()]
     assert len(kills) >= MOST
     for kill in kills:

@@ -10,8 +10,6 @@ import json
 import os
 import signal
 import stat
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -37,6 +35,7 @@ from interlock.store.tx import Tx
 from interlock.store.upkeep import archive, migrate, restore, snapshots
 from interlock.store.upkeep.archive import Archive, BadArchive, Manifest
 from interlock.store.upkeep.epochs import Beginning, Uncertain
+from tests import processes
 from tests.contract.store import furniture
 from tests.migration.released import FOLDER, archive_of, build
 
@@ -466,8 +465,10 @@ def test_what_a_killed_backup_has_left_is_cleared_away_and_what_another_one_writ
     url, folder = f"sqlite:///{tmp_path / 'interlock.db'}", tmp_path / "backups"
     build(url, "0002")
     folder.mkdir()
-    killed = subprocess.run([sys.executable, "-c", KILLED, url, str(folder / "monday")], check=False)
-    assert killed.returncode == -signal.SIGXFSZ
+    code, _, err = processes.run(
+        ("-c", KILLED, url, str(folder / "monday")), folder=tmp_path, environment={"PATH": os.defpath}
+    )
+    assert code == -signal.SIGXFSZ, err
     (left,) = folder.iterdir()
     busy = folder / f".sunday.{archive.UNFINISHED}"
     with busy.open("wb") as file:

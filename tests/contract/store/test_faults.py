@@ -2,9 +2,8 @@
 
 import asyncio
 import contextlib
+import os
 import sqlite3
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from interlock.store.errors import StoreUnavailable
 from interlock.store.schema import Meta
 from interlock.store.tx import Tx
 from interlock.store.upkeep import migrate
+from tests import processes
 from tests.contract.store.test_engine import keys, put
 
 
@@ -162,9 +162,11 @@ async def test_disk_that_is_full_before_the_database_is_opened_is_the_same_clear
 ) -> None:
     async with Store(migrated_sqlite_url) as store:
         await store.write(put, "before")
-    command = [sys.executable, "-c", NO_ROOM, migrated_sqlite_url]
-    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith(f"no space left for the database `{tmp_path / 'interlock.db'}`: free some")
+    code, out, err = await asyncio.to_thread(
+        processes.run, ("-c", NO_ROOM, migrated_sqlite_url), folder=tmp_path, environment={"PATH": os.defpath}
+    )
+    assert code == 0, err
+    assert out.startswith(f"no space left for the database `{tmp_path / 'interlock.db'}`: free some")
 
 
 async def test_file_that_another_process_has_locked_is_one_clear_error(
