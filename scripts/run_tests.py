@@ -24,10 +24,10 @@ ROOT = Path(__file__).resolve().parent.parent
 APART = ("contract/store", "contract/tools", "contract/runner", "contract/desk", "contract/scheduler")
 SHARES: dict[str, tuple[str, ...]] = {
     "pure parts and the store": ("unit", "contract/store"),
-    "runs, tools and earlier releases": ("contract/runner", "contract/tools", "migration"),
+    "runs, kills and earlier releases": ("contract/runner", "contract/tools", "migration", "chaos"),
     "layers above runs": ("contract", *(f"--ignore=tests/{folder}" for folder in APART)),
     "from outside": ("integration", "contract/scheduler"),
-    "whole processes and the desk": ("e2e", "chaos", "contract/desk"),
+    "whole processes and the desk": ("e2e", "contract/desk"),
 }
 """What each process is told. Most of them wait for a disk or a process most of the time."""
 PLUGINS = ("--disable-plugin-autoload", "-p", "pytest_asyncio.plugin", "-p", "_hypothesis_pytestplugin")
