@@ -193,8 +193,8 @@ async def test_parameter_that_a_path_has_not_is_refused_with_the_nearest_that_it
         for path, told in (
             ("/api/tasks?stauts=DONE", "`stauts` is not a parameter of this path: did you mean `status`?"),
             ("/api/runs?status=failed&Mission=x", "`Mission` is not a parameter of this path: did you mean `mission`?"),
-            ("/api/missions?limit=5", "`limit` is not a parameter of this path: it has `project`, `most`"),
-            ("/api/alerts?=1", "`` is not a parameter of this path: it has `all`, `most`"),
+            ("/api/missions?most=5", "`most` is not a parameter of this path: it has `project`, `limit`"),
+            ("/api/alerts?=1", "`` is not a parameter of this path: it has `all`, `limit`"),
             ("/api/events?runs=run_1", "`runs` is not a parameter of this path: did you mean `run`?"),
             ("/api/agents/agt_1?project=shop", "`project` is not a parameter of this path: it has none"),
         ):
