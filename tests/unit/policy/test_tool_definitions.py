@@ -3,7 +3,6 @@
 import pytest
 
 from interlock.policy.definitions.tool_definitions import looks_red, words
-from interlock.policy.definitions.tool_names import inflections
 from tests.unit.policy import tool_turns, tool_words
 from tests.unit.policy.work import calls_of
 
@@ -42,13 +41,6 @@ def test_tools_are_judged_by_what_they_do_however_their_words_are_turned() -> No
 )
 def test_names_come_apart_into_words(text: str, expected: tuple[str, ...]) -> None:
     assert words(text) == expected
-
-
-def test_inflections_are_english() -> None:
-    assert inflections("delete") == {"delete", "deletes", "deleted", "deleting", "deletings"}
-    assert {"dropped", "dropping", "drops"} <= inflections("drop")
-    assert {"notifies", "notified", "notifying"} <= inflections("notify")
-    assert {"publishes", "publishing"} <= inflections("publish")
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,24 @@ as_draft | Converts a pull request to a draft
 do_report | Run a report and email it to the crew
 do_search | Perform a search and delete the rows that are found
 do_query | Execute a query and then post what it gives
+harbour_groups_patch | -
+harbour_cluster_update_gate_state | -
+tide_start_db_cluster | -
+forecast_stop_berth | -
+pricing_update_berth | -
+berth_undeploy | -
+reauthorize_pilot | -
+undeploy_gate | Undeploys the gate
+berth_encryption | Encrypt the disks of the harbour
+berth_hiding | Hides a berth from its skipper
+gate_service | Starts the service of a gate
+release_berths | When you no longer want a berth it can be released
+berth_dues | Retrieves and updates dues of skippers
+old_gates | Use the new gates instead. Modifies the gates of a harbour
+gate_size | SetGateSize sets the size of a gate
+update_berth_plan | Provides the details necessary to update the plan of a berth
+berth_archive_copy | Exports the berths to another storage system
+confirm_berth | Confirms a berth that a skipper wants to keep
 """
 
 READS = """
@@ -307,4 +325,12 @@ ask_pilot | Engages in a conversation about the tides
 do_count | Run a query and count the rows
 do_look | Perform a search and list what is found
 pack_guide | Start here if a user wants to run an app or deploy it. Provides guidance.
+harbour_restore_templates_get | Gets a template for restoring
+harbour_restore_plans_list | Lists the plans for restoring
+launch_berth_get_history | Returns what was launched
+get_tide_versions | Returns versions. You can call this operation before there is a berth.
+get_tide_bounds | Returns bounds. This operation applies only to tides.
+get_pilot | Returns the pilot. Authorize this action with a token of the pilot.
+watch_gates | Detects unauthorized and unassigned gates
+list_tide_import_jobs | -
 """

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from interlock.policy.definitions import verb_objects as o
 from interlock.policy.definitions import vocabulary as v
-from interlock.policy.definitions.tool_names import ACTS, MAY_ACT, Says, gerunds, pasts, read_name, third
+from interlock.policy.definitions.tool_names import ACTS, MAY_ACT, Says, read_name
+from interlock.policy.definitions.verb_forms import gerunds, pasts, third
 from interlock.policy.values.spelling import parts
 
 KEYS = frozenset(

@@ -46,6 +46,10 @@ _INPUTS = frozenset(
 )
 """Nouns for input, which a reading tool may reject."""
 _EACH = frozenset("the a an each every any".split())
+_GIVEN = frozenset(("feedback", "necessary"))
+"""Words for what a caller provides to a tool: `provides the details necessary to update …`."""
+_ASKED = frozenset("is are was were do does did will to".split())
+"""Words by which `when` asks a question, and does not begin a clause."""
 
 
 def without_lists(text: str) -> str:
@@ -81,6 +85,21 @@ def _kept(item: re.Match[str]) -> str:
     verb = word if word in ACTS else THIRDS.get(word) or GERUNDS.get(word)
     what = None if verb is None else ACTS.get(verb) or MAY_ACT[verb]
     return item.group() if what in v.GRAVE else ""
+
+
+def identifier(found: re.Match[str]) -> str:
+    """An identifier as `identifier`; at the beginning, its words, unless a verb follows: `SetSize sets the size`."""
+    follows = found.string[found.end() :].split(None, 1)[:1]
+    if found.start() or (follows and follows[0].lower() in THIRDS and "_" not in found.group()):
+        return "identifier"
+    return found.group().replace("_", " ")
+
+
+def are_third(tokens: Sequence[str], lead: int, at: int) -> bool:
+    """Whether two verbs are both in the third person, the second surely a verb: `retrieves and updates`."""
+    verb = THIRDS.get(tokens[at], "")
+    sure = verb in ACTS or MAY_ACT.get(verb) in v.GRAVE or verb not in v.NOUNLIKE
+    return tokens[lead].endswith("s") and sure
 
 
 def is_adverb(token: str) -> bool:
@@ -172,10 +191,13 @@ def describes_no_reading(tokens: Sequence[str], lead: int) -> bool:
     word, follows = tokens[lead], [token for token in tokens[lead + 1 : lead + 10] if token not in _EACH]
     if (
         tokens[-1] == "first"
+        or (word == "when" and follows[:1] != [] and follows[0] not in _ASKED)
         or word in ("accept", "accepts")
         or (word in _PLURALS and follows[:1] in (["are"], ["can"], ["may"]))
     ):
         return True
+    if word in ("provide", "provides", "defines"):
+        return not _GIVEN.isdisjoint(follows)
     if word not in ("return", "returns") or not follows:
         return False
     if follows[0] in _NO_ANSWER or follows in (["result"], ["results"]):

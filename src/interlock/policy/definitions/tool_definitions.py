@@ -11,11 +11,11 @@ from interlock.policy.definitions import verb_objects as o
 from interlock.policy.definitions import vocabulary as v
 from interlock.policy.definitions.choices import chooses, chosen
 from interlock.policy.definitions.tool_descriptions import Prose, read_prose
-from interlock.policy.definitions.tool_names import ACTS, MAY_ACT, THIRDS, Says, harmless, inflections, read_name
+from interlock.policy.definitions.tool_names import ACTS, MAY_ACT, THIRDS, Says, harmless, read_name
 from interlock.policy.values import desired_state
 from interlock.policy.values.spelling import parts, words
 
-__all__ = ["inflections", "looks_red", "words"]
+__all__ = ["looks_red", "words"]
 
 _DEEPEST = 32
 _MOST = 4096

@@ -82,6 +82,8 @@ _LETS = frozenset("allows allow lets let enables enable helps help".split())
 _MODALS = frozenset("can could may might should".split())
 _SPARED = frozenset("block mute archive".split())
 """Verbs whose passive usually says what is filtered out."""
+_OPEN = v.NEGATIONS - {"instead"}
+"""Words at the end of a sentence that negate the next one: `do not:`, but not `use the other one instead.`"""
 _NAMED_TOOLS = frozenset(
     "tool tools utility service api function system module program server connector plugin helper assistant agent "
     "identifier".split()
@@ -126,7 +128,7 @@ def read_prose(text: str) -> Prose:
     negated = False
     plain_text = clauses.without_lists(examples.without_examples(text[:_LONGEST]))
     for number, tokens in enumerate(_sentences(_PREFACE.sub("", _BELONGS.sub("", plain_text, count=1), count=1))):
-        negated, before = tokens[-1] in v.NEGATIONS or (bool(reading) and clauses.introduces_situation(tokens)), negated
+        negated, before = tokens[-1] in _OPEN or (bool(reading) and clauses.introduces_situation(tokens)), negated
         if before or tokens == ["description"]:
             reading = reading if before else None
             continue
@@ -151,9 +153,7 @@ def _sentences(text: str) -> Iterator[list[str]]:
             " identifier ", _SHORT.sub(", ", _HEADING.sub(". Description. ", _ITEM.sub("\n also ", fold(text))))
         )
     ):
-        whole = _IDENTIFIER.sub(
-            lambda found: "identifier" if found.start() else found.group().replace("_", " "), sentence
-        )
+        whole = _IDENTIFIER.sub(clauses.identifier, sentence)
         if tokens := [plain(token.lower().replace("’", "'")) for token in _TOKEN.findall(whole)]:
             yield tokens
 
@@ -280,7 +280,8 @@ def _later(tokens: Sequence[str], lead: int, *, reads: bool) -> tuple[str, str] 
         doing = gerund and before in JOINS and GERUNDS.get(word) in ACTS
         twin = at == lead + 2 and before in ("and", "or", "/", "then")
         joined = (doing or (twin and gerund) or _joined(tokens, at, base=base)) and not _negated(tokens, at, lead)
-        if joined and (found := sense(tokens, at, leading=doing or (twin and (base or gerund)))):
+        leading = doing or (twin and (base or gerund or clauses.are_third(tokens, lead, at)))
+        if joined and (found := sense(tokens, at, leading=leading)):
             return found
         what = ACTS.get(GERUNDS.get(word, "")) if before in ("by", "involves", "involving") else None
         if what is not None and (not reads or (before == "by" and what in v.GRAVE)):

@@ -12,6 +12,7 @@ from functools import lru_cache
 from interlock.policy.definitions import foreign_verbs, returned_credentials
 from interlock.policy.definitions import verb_objects as o
 from interlock.policy.definitions import vocabulary as v
+from interlock.policy.definitions.verb_forms import agent, gerunds, pasts, third
 from interlock.policy.values.spelling import hides, parts, undisguised
 
 
@@ -34,57 +35,23 @@ class Name:
     word: str = ""
 
 
-def inflections(verb: str) -> frozenset[str]:
-    """The forms of a regular English verb and its noun: book, books, booked, booking, bookings."""
-    stem = verb.removesuffix("e")
-    if re.fullmatch(r".*[^aeiou][aeiou][bdgklmnprt]", verb):
-        stem += stem[-1]
-    if verb.endswith("y") and verb[-2] not in "aeiou":
-        return frozenset({verb, verb[:-1] + "ies", verb[:-1] + "ied", verb + "ing"})
-    return frozenset({verb, third(verb), stem + "ed", stem + "ing", stem + "ings"})
-
-
-def third(verb: str) -> str:
-    """The third person singular: sends, pushes, copies."""
-    if verb.endswith("y") and verb[-2] not in "aeiou":
-        return verb[:-1] + "ies"
-    return verb + ("es" if verb.endswith(("s", "sh", "ch", "x", "z")) else "s")
-
-
-def agent(verb: str) -> str:
-    """The agent noun: closer, dropper, payer."""
-    if verb.endswith("e"):
-        return verb + "r"
-    return verb + (verb[-1] if re.fullmatch(r".*[^aeiou][aeiou][bdgklmnprt]", verb) else "") + "er"
-
-
-def gerunds(verb: str) -> frozenset[str]:
-    """The -ing forms, with the last letter doubled or not."""
-    stem = verb.removesuffix("e") if not verb.endswith(("ee", "oe")) else verb
-    return frozenset({stem + "ing", stem + stem[-1] + "ing"})
-
-
-def pasts(verb: str) -> frozenset[str]:
-    """The -ed forms, with the last letter doubled or not."""
-    stem = verb.removesuffix("e")
-    if verb.endswith("y") and verb[-2] not in "aeiou":
-        return frozenset({verb[:-1] + "ied"})
-    return frozenset({stem + "ed", stem + stem[-1] + "ed"})
-
-
 def _by_word(table: Mapping[str, str]) -> dict[str, str]:
     return {word: what for what, words in table.items() for word in words.split()}
 
 
-ACTS = _by_word(v.ACTS)
-"""Maps base forms to what they do."""
 MAY_ACT = _by_word(v.MAY_ACT)
+_SURE = _by_word(v.ACTS)
+_AGAIN = {before + verb: what for verb, what in _SURE.items() for before in ("un", "re")}
+"""What undoes or repeats an act is one: `undeploy`, `reactivate`; not `return`."""
+ACTS = {verb: what for verb, what in _AGAIN.items() if verb not in v.READS and verb not in MAY_ACT} | _SURE
+"""Maps base forms to what they do."""
 FOREIGN = _by_word(foreign_verbs.ACTS)
 THINGS = {form: what for word, what in _by_word(v.THINGS).items() for form in (word, word + "s")}
 THIRDS = {third(verb): verb for verb in (*ACTS, *MAY_ACT)}
 HEADS = _by_word(v.HEADS)
 GERUNDS = {form: verb for verb in (*ACTS, *MAY_ACT) for form in gerunds(verb) if form != "warning"}
-PASTS = {form: verb for verb in (*ACTS, *MAY_ACT) for form in pasts(verb)}
+PASTS = {form: verb for verb in (*ACTS, *MAY_ACT) for form in pasts(verb) if verb in _SURE or verb[:2] != "un"}
+"""Participles, but not adjectives such as `unauthorized`."""
 READS = frozenset(
     form for verb in v.READS for form in (verb, third(verb), *gerunds(verb))
 ) | foreign_verbs.READS | frozenset({"querying", "reads", "has"}) - frozenset(ACTS) - frozenset(MAY_ACT)  # fmt: skip
@@ -98,7 +65,7 @@ _JOINS = frozenset({"and", "then", "or", "n", "plus", "also"}) | foreign_verbs.J
 _PAIRS = {tuple(pair.split("+")): what for pair, what in _by_word(o.PAIRS).items()}
 _LOOKED_AT = frozenset(("check", "status", "history", "forecast", "estimate"))
 """Last words of names that ask about the acts before them: `restock_check`, `upgrade_downgrade_history`."""
-_LAST = frozenset("set update put close upload import mark move".split())
+_LAST = frozenset("set update put close upload import mark move patch reset".split())
 """Verbs that may end a name, after their object: `time_estimate_set`."""
 _REQUEST = re.compile(r"(get|head|post|put|patch|delete)[\s_-]*/", re.IGNORECASE)
 """A name made of the method and the path of a request: `DELETE /berths/{id}`."""
@@ -108,6 +75,12 @@ _REQUESTED = (("batch",), ("bulk",), ("request",), ("requests",), ("api",), ("ca
 """What makes `graph` the name of a service, not a reading verb."""
 _MAKES = frozenset("create insert append write".split())
 _BEFORE_OBJECT = v.ORDERS | {"archive", "upload"}
+_ORDERS = v.ORDERS | frozenset("start import copy patch release mute pause silence".split())
+"""Verbs that act on what follows them also after the name of a service: `db_start_cluster`."""
+_SERVICES = frozenset(
+    "cluster compute forecast graph plan query report score snapshot transcribe translate version".split()
+)
+"""Reading verbs that may be the name of a service at the start of a name: `forecast_stop_resource`."""
 _COLLECTIONS = frozenset(
     "group groups list lists monitor monitors quote quotes search view views query queries".split()
 )
@@ -229,19 +202,39 @@ def _read_led(words: Sequence[str], read_at: int, acts: Sequence[tuple[int, str,
                 return Name(Says.UNCLEAR, what, word)
             if word in ACTS and follows not in nouns and (joined or follows) and not _is_object(words, at):
                 return Name(Says.UNCLEAR, what, word)
+            if word in _ORDERS and follows and follows not in nouns and _is_thing_read(words, read_at, at):
+                return Name(Says.UNCLEAR, what, word)
         elif sure and word in ACTS:
             looked_at = what in v.SOFT and at == 0 and words[-1] in _LOOKED_AT and _is_of_acts(words[:-1])
-            looked_at = looked_at or (at > 0 and words[at + 1] == "get")
+            looked_at = looked_at or _is_read_later(words, at)
             return Name(Says.UNCLEAR if looked_at else Says.ACTS, what, word)
         elif (
             (at == 0 and _leads_to(words, read_at))
             or (0 < at == read_at - 1 and word in _BEFORE_OBJECT and reads in _COLLECTIONS)
-            or (at == 1 and word in v.ORDERS | {"mute", "pause", "silence"})
+            or (at > 0 and word in _ORDERS)
         ):
             return Name(Says.UNCLEAR, what, word)
     if (shown := returned_credentials.possible_in_name(words)) is not None:
         return Name(Says.READS, returned_credentials.WHAT, shown)
     return Name(Says.READS)
+
+
+def _is_thing_read(words: Sequence[str], at: int, act_at: int) -> bool:
+    """Whether a reading verb is a noun before an act, a service or its resources: `projects_clusters_start_all`."""
+    if not v.SHOWS.isdisjoint(words[:act_at]):
+        return False
+    if at == 0:
+        return words[0] in _SERVICES or words[0].endswith("ing")
+    return words[at].endswith("ing") or words[at] in v.READ_NOUNS or words[at].removesuffix("s") in v.READS
+
+
+def _is_read_later(words: Sequence[str], at: int) -> bool:
+    """Whether an act is part of the name of what is read after it: `restore_templates_get`, not `delete_user_get`."""
+    if not _JOINS.isdisjoint(words[at:]) or (at == 0 and ACTS[words[at]] in v.GRAVE):
+        return False
+    if at > 0 and words[-1] == "list" and words[-2].endswith("s"):
+        return True
+    return not (v.SHOWS - v.SHOWN).isdisjoint(words[at + 1 :])
 
 
 def _has_other_object(words: Sequence[str], at: int) -> bool:
@@ -274,7 +267,9 @@ def _ends(words: Sequence[str], read_at: int) -> Name | None:
     if last in ACTS and at > read_at + 1 and _act(words, at) is not None:
         sure = v.SHOWN.isdisjoint(words[:2]) or words[at - 1] in _JOINS
         return Name(Says.ACTS if sure else Says.UNCLEAR, ACTS[last], last)
-    return Name(Says.UNCLEAR, MAY_ACT[last], last) if last in _LAST and at > read_at + 1 else None
+    if last in _LAST and (at > read_at + 1 or (read_at > 0 and words[read_at].endswith("s"))):
+        return Name(Says.UNCLEAR, MAY_ACT[last], last)
+    return None
 
 
 def harmless(verb: str, objects: Sequence[str]) -> bool:

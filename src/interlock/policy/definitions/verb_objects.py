@@ -186,6 +186,10 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
     "lift": ("changes access", "ban restriction restrictions block embargo quarantine"),
     "route": ("changes what is stored", "invoice invoices payment payments traffic mail mails call calls"),
     "improve": ("changes what is stored", "score scores rating ratings ranking rankings"),
+    "encrypt": (
+        "deletes",
+        "file files disk disks drive folder folders directory database volume volumes server servers",
+    ),
     "boost": ("changes what is stored", "followers ranking rankings rating ratings score likes reach number"),
     "shape": ("changes what is stored", "traffic"),
     "try": ("does harm", "password passwords credentials pins"),

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from interlock.policy.definitions import foreign_verbs
 from interlock.policy.definitions import verb_objects as o
 from interlock.policy.definitions import vocabulary as v
-from interlock.policy.definitions.tool_names import ACTS, FOREIGN, GERUNDS, MAY_ACT, THIRDS, gerunds, harmless, third
+from interlock.policy.definitions.tool_names import ACTS, FOREIGN, GERUNDS, MAY_ACT, THIRDS, harmless
+from interlock.policy.definitions.verb_forms import gerunds, third
 
 JOINS = frozenset("and then or & / , ( also subsequently finally afterwards but plus".split()) | foreign_verbs.JOINS
 _PREPOSITIONS = frozenset("in to from of on for with into at by via and or , (".split())
@@ -24,7 +25,9 @@ INTO = frozenset(
     "incorporate incorporates load loads loading integrate integrates integrating embed embeds feed feeds".split()
 )
 EXPORTS = frozenset("export exports exporting extract extracts back backs".split())
-_OUTSIDE = frozenset("external externally bucket partner ftp sftp webhook cloud remote outside offsite".split())
+_OUTSIDE = frozenset(
+    "external externally bucket partner ftp sftp webhook cloud remote outside offsite storage registry".split()
+)
 _INTO_NOTHING = frozenset(
     "memory context structure array object vector vectors embedding embeddings dataframe variable session chat".split()
 )
@@ -59,8 +62,12 @@ _MADE_OF = {
     ),
 }
 _OFFERED = frozenset("invite invitation invitations request requests offer terms order call meeting pull".split())
-_SERVICE = frozenset("service services api endpoint here first".split())
-_CALLED = _SERVICE | frozenset("tool tools function functions method identifier again".split())
+_FIRST = frozenset(("here", "first"))
+_THIS = (["operation"], ["action"], ["api"])
+"""Words for the tool in its own description: `this operation applies to …`, `call this action`."""
+_CALLED = _FIRST | frozenset(
+    "service services api endpoint tool tools function functions method operation identifier again".split()
+)
 _ARTICLES = frozenset("la le les l un une des du ce cette ces mon ma".split())
 _WHAT = v.MASS | {"what", "whatever"}
 _ADDED = (["a", "and", "b"], ["x", "and", "y"])
@@ -154,7 +161,8 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
         return True
     if verb in o.GRADUAL and not o.COMPUTED.isdisjoint(tokens[at + 1 : at + 8]):
         return True
-    if verb == "confirm" and not (_CONFIRMED.isdisjoint(follows) and _IS.isdisjoint(follows)):
+    confirmed = follows[: follows.index("that")] if "that" in follows[1:] else follows
+    if verb == "confirm" and not (_CONFIRMED.isdisjoint(confirmed) and _IS.isdisjoint(confirmed)):
         return True
     end = next((end for end, word in enumerate(follows) if word in _PREPOSITIONS), len(follows))
     if verb == "give" and follows[:1] == ["the"] and follows[end : end + 1] == ["of"]:
@@ -177,6 +185,10 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
         return True
     if verb == "accept" and (_OFFERED.isdisjoint(follows) or tokens[at - 1 : at] in (["endpoint"], ["api"])):
         return True
+    if verb == "apply" and (follows[:2] == ["only", "to"] or (tokens[at - 1 : at] in _THIS and follows[:1] == ["to"])):
+        return True
+    if verb in ("call", "authorize") and follows[:1] == ["this"] and follows[1:2] in _THIS:
+        return True
     if verb == "print" and not _SCREEN.isdisjoint(follows):
         return True
     if verb == "order" and not {"ascending", "descending"}.isdisjoint(follows):
@@ -184,7 +196,7 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
     if verb == "turn" and ("into" in tokens[at : at + 8] or follows[:1] == ["by"]):
         return True
     if (verb == "call" and (not _CALLED.isdisjoint(follows) or follows[:1] == ["it"])) or (
-        verb == "start" and not _SERVICE.isdisjoint(follows)
+        verb == "start" and not _FIRST.isdisjoint(follows)
     ):
         return True
     return harmless(verb, follows[:end])

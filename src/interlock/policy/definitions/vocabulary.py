@@ -7,50 +7,50 @@ from collections.abc import Mapping
 
 ACTS: Mapping[str, str] = {
     "sends": (
-        "send resend transmit broadcast notify retweet unsubscribe dial telephone escalate disseminate ring remind "
-        "warn nudge rebroadcast redispatch redeliver renotify"
+        "send transmit broadcast notify retweet unsubscribe dial telephone escalate disseminate ring remind "
+        "warn nudge redispatch redeliver"
     ),
     "pays": (
-        "pay settle prepay repay buy sell withdraw donate remit reimburse redeem invest borrow lend liquidate "
-        "checkout renew subscribe resubscribe wager gamble waive overcharge rebuy repurchase resell retransfer "
+        "pay settle prepay buy sell withdraw donate remit reimburse redeem invest borrow lend liquidate "
+        "checkout renew subscribe wager gamble waive overcharge repurchase retransfer "
         "redeposit rebill rebalance"
     ),
-    "publishes": "publish republish repost deploy redeploy announce syndicate merge unpublish reupload",
+    "publishes": "publish repost deploy announce syndicate merge reupload",
     "shares": "disclose reshare expose leak exfiltrate unshare reinvite",
-    "books": "reserve rebook reschedule cancel enroll enrol unenroll register reregister rsvp",
+    "books": "reserve rebook reschedule cancel enroll enrol register rsvp",
     "deletes": (
         "delete remove erase destroy purge wipe truncate terminate overwrite uninstall discard unlink prune "
-        "dispose expunge evict rm rmdir del shred unassign detach disconnect deregister unregister revert rollback "
-        "undo deprovision nuke forget untag unpin unarchive untrash undelete expire eliminate "
+        "dispose expunge evict rm rmdir del shred backtrack unassign detach disconnect deregister unregister revert "
+        "rollback undo deprovision nuke forget untag unpin unarchive untrash expire eliminate "
         "deallocate dissociate disassociate decommission invalidate flushall flushdb abolish annul nullify rescind "
         "relinquish uproot reimage repartition obliterate zeroize dismantle"
     ),
     "changes access": (
         "grant revoke authorize authorise impersonate unlock promote demote unban suspend reinstate approve reject "
-        "deny whitelist blacklist allowlist denylist assign reassign elevate login logout authenticate chmod chown "
-        "sudo unblock entitle protect unprotect unapprove disapprove quarantine overrule offboard"
+        "deny whitelist blacklist allowlist denylist assign elevate login logout authenticate chmod chown "
+        "sudo unblock entitle protect disapprove quarantine overrule offboard"
     ),
     "changes what is stored": (
-        "unhide create recreate modify edit alter add insert append prepend write rewrite replace rename upsert "
+        "hide create modify edit alter add insert append prepend write replace rename upsert "
         "save restore "
-        "reconfigure configure manage mutate reorganize organize organise mkdir touch attach resolve reopen submit "
-        "resubmit follow unfollow unlike react fill autofill provision install reinstall initialize initialise "
+        "configure manage mutate organize organise mkdir touch attach resolve reopen submit "
+        "follow unlike react fill autofill provision install initialize initialise "
         "migrate ingest manipulate consult mv cp unstar reorder adjust decline accept deactivate activate enable "
-        "disable toggle amend redact overhaul populate unsend unfriend prescribe discharge bind unbind unpair "
-        "reprioritize dismiss cleanup upgrade downgrade cordon uncordon evacuate rollout reseat finalize finalise "
-        "associate increment decrement incr decr synchronize synchronise resync allocate reallocate relocate repair "
-        "notarize notarise reroute acknowledge unacknowledge ack rearrange renumber reclassify recategorize "
-        "calibrate recalibrate postpone adjourn convene defer expedite prolong curtail reindex rehost repoint "
+        "disable toggle amend redact overhaul populate unsend unfriend prescribe discharge bind unpair "
+        "reprioritize dismiss cleanup upgrade downgrade cordon evacuate rollout reseat finalize finalise "
+        "associate increment decrement incr decr synchronize synchronise resync allocate relocate repair "
+        "notarize notarise reroute acknowledge ack rearrange renumber reclassify recategorize "
+        "calibrate postpone adjourn convene defer expedite prolong curtail reindex rehost repoint "
         "rekey rebuild renovate retrofit remodel repurpose reposition reorient revamp shelve offload recommission "
         "reclaim relist "
         "delist advertise unveil proclaim endorse upvote downvote retire retract renounce overturn nominate "
-        "ratify legalize fulfill fulfil unmount sideload distribute redistribute withhold abandon unmute "
+        "ratify legalize fulfill fulfil unmount sideload distribute withhold abandon unmute "
         "reconnect revive impose "
         "outsource "
         "downsize vacate resign nationalize nationalise privatize privatise devalue forfeit deplete"
     ),
     "runs something": (
-        "execute exec invoke spawn launch restart reboot shutdown eval initiate halt unpause relaunch "
+        "execute exec invoke spawn launch restart reboot shutdown eval initiate halt unpause "
         "retry rerun reprocess enqueue requeue engage disengage failover interrupt intervene interfere"
     ),
     "does harm": (
