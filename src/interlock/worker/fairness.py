@@ -29,6 +29,8 @@ class Pace:
         self._is_crowded, self._round_s, self._timer = is_crowded, round_s, timer
         self._used_s, self._step_s, self._is_counting = 0.0, FIRST_STEP_S, False
         self._line: deque[asyncio.Future[None]] = deque()
+        self._head: list[asyncio.Future[None]] = []
+        """Runs that had their turn in this iteration, but no time was left of it: they are first in the next one."""
 
     async def keep(self, work: Coroutine[Any, Any, T]) -> T:
         """Awaits `work`, and defers it to a later iteration whenever the current budget is used up. It may be cancelled
@@ -41,8 +43,10 @@ class Pace:
         thrown: BaseException | None = None
         while True:
             try:
-                if thrown is None and (self._line or self._used_s >= self._round_s):
-                    yield from self._turn()
+                if thrown is None and (self._line or self._head or self._used_s >= self._round_s):
+                    yield from self._turn(self._line)
+                    while self._used_s >= self._round_s:
+                        yield from self._turn(self._head)
             except GeneratorExit:
                 work.close()
                 raise
@@ -65,10 +69,10 @@ class Pace:
             except BaseException as error:  # noqa: BLE001 (thrown on into the work)
                 thrown = error
 
-    def _turn(self) -> "asyncio.Future[None]":
-        """A place in the queue."""
+    def _turn(self, line: "deque[asyncio.Future[None]] | list[asyncio.Future[None]]") -> "asyncio.Future[None]":
+        """A place at the end of a queue."""
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._line.append(turn)
+        line.append(turn)
         return turn
 
     def _count(self, seconds: float) -> None:
@@ -81,8 +85,12 @@ class Pace:
             asyncio.get_running_loop().call_soon(self._next_round)
 
     def _next_round(self) -> None:
-        """Resumes as many waiting runs as should fit into the next iteration."""
+        """Resumes as many waiting runs as should fit into the next iteration: steps that are ready together are often
+        longer than usual ones, so those that do not fit wait again.
+        """
         self._used_s = 0.0
+        self._line.extendleft(reversed(self._head))
+        self._head.clear()
         for _ in range(min(len(self._line), 1 + int(self._round_s / self._step_s))):
             turn = self._line.popleft()
             if not turn.done():

@@ -45,7 +45,9 @@ CLAIMED_AT_ONCE = {"sqlite": 64, "postgresql": 16}
 """The most runs that begin in one round of the event loop: more would keep all others waiting. Runs that begin together
 share commits. On PostgreSQL, where other workers claim too, a worker takes fewer."""
 CROWD = 64
-"""Up to so many runs may all proceed in one round of the event loop; with more, they are paced."""
+"""A worker for so many runs lets all of them proceed in one round of the event loop; one for more paces them."""
+FEW = 16
+"""Up to so many runs under way are not paced either."""
 LONGEST_BACKOFF_S = 300.0
 """The longest wait before retrying a run whose end could not be recorded, in seconds."""
 TRIES = 8
@@ -86,7 +88,7 @@ class Worker:
         self._is_registered = False
         self._wished = 0
         self._drained: list[str] = []
-        self._pace = Pace(lambda: len(self._runs) > CROWD)
+        self._pace = Pace(lambda: len(self._runs) > FEW)
         self._lacks = 0
         self._suspect_at = min(mailbox.SUSPECT, runtime.settings.crash_limit)
         self._keeper: Watchkeeper | None = None

@@ -1,6 +1,7 @@
 """A crowd of runs that are ready at once: a few of them in each round of the loop, in order; cancelled as ever."""
 
 import asyncio
+from collections import Counter
 from itertools import count
 
 import pytest
@@ -59,6 +60,24 @@ async def test_few_get_on_in_each_round_and_all_come_to_their_end_in_order(pace:
     in_round = [sum(at == one for at, _ in seen) for one in {at for at, _ in seen}]
     assert max(in_round) <= MOST_A_ROUND
     assert [number for _, number in seen] == list(range(CROWD)) * STEPS
+
+
+async def test_steps_that_take_longer_than_those_before_wait_for_rounds_of_their_own_in_order() -> None:
+    clock, short_s = [0.0], A_STEP_S / 100
+    pace, rounds, seen = Pace(lambda: True, timer=lambda: clock[0]), Rounds(), list[tuple[int, int]]()
+
+    async def quick_then_long(number: int) -> None:
+        for _ in range(10):
+            clock[0] += short_s
+            await asyncio.sleep(0)
+        clock[0] += A_STEP_S
+        seen.append((rounds.now, number))
+        await asyncio.sleep(0)
+
+    await asyncio.gather(*(pace.keep(quick_then_long(n)) for n in range(CROWD)))
+    rounds.end()
+    assert [number for _, number in seen] == list(range(CROWD))
+    assert max(Counter(at for at, _ in seen).values()) <= MOST_A_ROUND
 
 
 async def test_where_there_is_no_crowd_all_get_on_in_one_round() -> None:
