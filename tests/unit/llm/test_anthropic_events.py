@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlock.core.text import storable
 from interlock.llm.anthropic_events import MessageAssembly, counted, events_of
 from interlock.llm.anthropic_request import request_body
 from interlock.llm.messages import (
@@ -64,8 +65,8 @@ def test_text_is_whole_however_it_was_cut(words: str, cuts: list[int]) -> None:
     pieces = [words[a:b] for a, b in itertools.pairwise(places)]
     deltas = [{"type": "text_delta", "text": piece} for piece in pieces]
     reply, shown = told(start(input_tokens=1), *block(0, {"type": "text", "text": ""}, *deltas), *end())
-    assert reply.message.text == words
-    assert "".join(delta.text for delta in shown) == words
+    assert reply.message.text == storable(words)
+    assert "".join(delta.text for delta in shown) == storable(words)
 
 
 @pytest.mark.parametrize("reason", list(StopReason))
