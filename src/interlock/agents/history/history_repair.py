@@ -25,18 +25,18 @@ def mended(messages: Sequence[Message]) -> list[Message]:
     It begins with a user's words, the sides take turns, each call has an id of its own and one result right after it,
     each result has its call, and no message is empty. Source: row E13.
     """
-    mend = _Mending()
+    repair = _Repair()
     for message in messages:
         if message.role == "assistant":
-            mend.said(message)
+            repair.add_reply(message)
         else:
-            mend.told(message)
-    mend.close()
-    return mend.out
+            repair.add_prompt(message)
+    repair.close()
+    return repair.out
 
 
-class _Mending:
-    """A history as far as it is mended."""
+class _Repair:
+    """A history as far as it is repaired."""
 
     def __init__(self) -> None:
         self.out: list[Message] = []
@@ -46,7 +46,7 @@ class _Mending:
         self._open: list[tuple[str, ToolUse]] = []
         """The last calls without results, in order, each with the id that it came with."""
 
-    def said(self, message: Message) -> None:
+    def add_reply(self, message: Message) -> None:
         """Adds a message of the model; drops it if it is empty, or if no user message precedes it."""
         if not self.out:
             return
@@ -67,7 +67,7 @@ class _Mending:
         self._append(Message("assistant", tuple(blocks)))
         self._open = wishes
 
-    def told(self, message: Message) -> None:
+    def add_prompt(self, message: Message) -> None:
         """Adds a message to the model: the results of its calls in call order, then the rest."""
         given: dict[str, list[ToolResult]] = {}
         rest: list[Block] = []
@@ -84,7 +84,7 @@ class _Mending:
     def close(self) -> None:
         """Adds results for the last calls that have none."""
         if self._open:
-            self.told(Message("user", ()))
+            self.add_prompt(Message("user", ()))
 
     def _append(self, message: Message) -> None:
         if self.out and self.out[-1].role == message.role:
