@@ -23,6 +23,8 @@ FAILED_RULE = "builtin:undecided"
 COORDINATOR_RULE = "builtin:coordinator-reads"
 COORDINATOR = "coordinator"
 """The persona that reads the database, and changes nothing in it. Source: row A4."""
+DECLARES = "declares itself"
+"""What the first reason says of a tool that declared its risk; a replay reads it there."""
 MOST_KEPT = 4_096
 _UNMADE: Any = object()
 _TOO_LARGE = "the arguments are too large for its condition"
@@ -65,7 +67,7 @@ def base_risk(call: Call, policy: Policy) -> tuple[Risk, str]:
         return risk, f"`{call.tool}` is {risk} in the built-in table"
     if call.declared_risk is not None:
         risk = Risk(call.declared_risk)
-        return risk, f"`{call.tool}` declares itself {risk}"
+        return risk, f"`{call.tool}` {DECLARES} {risk}"
     red_reason = looks_red(call.tool, call.description, call.input_schema, call.hints, call.args)
     if red_reason and not command_tools.call_only_reads(call):
         return Risk.RED, f"`{call.tool}` has no rule, and {red_reason}"

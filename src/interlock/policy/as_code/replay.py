@@ -7,13 +7,13 @@ from datetime import datetime
 from enum import StrEnum
 
 from interlock.policy.calls import Call, Caller, Decision
-from interlock.policy.decide import decide
+from interlock.policy.decide import DECLARES, decide
 from interlock.policy.risk import Effect, Risk
 from interlock.policy.rules import Policy
 
 MOST_LISTED = 1_000
 GRANTED = "allowed by grant `"
-_DECLARED = re.compile(r"`[^`]*` declares itself (GREEN|YELLOW|RED)")
+_DECLARED = re.compile(rf"`[^`]*` {DECLARES} ({'|'.join(Risk)})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
