@@ -34,7 +34,7 @@ OFFLINE = ("--model", "rehearsal/offline")
         (("deny", "apr_x"), 2, "missing option `--reason`"),
         (("approve", "apr_x", "--args", "{"), 2, "the arguments are not JSON"),
         (("approve", "apr_x", "--args", "[]"), 2, "not a JSON object"),
-        (("approve", "apr_x", "--args", '{"to": "a", "to": "b"}'), 2, "a key stands in it twice"),
+        (("approve", "apr_x", "--args", '{"to": "a", "to": "b"}'), 2, "the key `to` stands in the arguments twice"),
         (("policy", "check", "nowhere.yaml"), 2, "nowhere.yaml:1: cannot be read"),
         (("policy", "explain"), 2, "give one call as JSON, or `--stdin`"),
         (("policy", "explain", "{"), 2, "the call is not JSON"),

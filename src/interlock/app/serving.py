@@ -55,6 +55,7 @@ async def _door(
 ) -> AsyncIterator[tuple[str, "asyncio.Task[None]"]]:
     from interlock.web.api import Gate, Live, Services, api
     from interlock.web.http import BODY_S, MOST_BYTES, Hook, application, listen, serving
+    from interlock.web.page.site import Site
 
     complaint = Complaint(_log)
 
@@ -68,11 +69,12 @@ async def _door(
 
     box.relay(listens=True)
     services = Services(Live(box.runtime), box.answers, Gate(box.runtime))
+    site = Site(Services(services.live, box.answers, Gate(box.runtime, "web")))
     listening = listen(host, port)
     name, bound = listening.getsockname()[:2]
     hooks = [Hook(path, handle) for path, handle in surfaces.hooks.items()]
     within = api(services, version=version("interlock"), most_bytes=MOST_BYTES, body_s=BODY_S)
-    async with serving(application(hooks, ready, api=within), listening) as task:
+    async with serving(application(hooks, ready, api=within, page=site.routes()), listening) as task:
         try:
             yield f"http://{f'[{name}]' if ':' in name else name}:{bound}", task
         finally:

@@ -1,6 +1,5 @@
 """Commands on missions, tasks, runs and alerts; each is one operation of the desk."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,31 +9,8 @@ import typer
 from interlock.cli import opening
 from interlock.cli.files import write_over
 from interlock.cli.options import Ident, Json
-from interlock.core.errors import UsageError
 
 Why = Annotated[str, typer.Option("--reason", metavar="T", help="Why; it is recorded.")]
-
-
-def arguments(text: str) -> dict[str, Any]:
-    """Parses the arguments of a call that a person typed.
-
-    Raises UsageError if they are not a JSON object.
-    """
-    try:
-        value = json.loads(text, object_pairs_hook=_once)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"the arguments are not JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise UsageError('the arguments are not a JSON object: write them like `{"to": "a@example.com"}`')
-    return value
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Rejects duplicate keys, so that nobody approves a value other than the one they read."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands in it twice")
-    return found
 
 
 def cancel(

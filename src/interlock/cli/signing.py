@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from interlock.cli import opening
-from interlock.cli.acting import arguments
 from interlock.cli.options import Ident, InMission, Json
 from interlock.core.errors import UsageError
 
@@ -91,9 +90,9 @@ def approve(
     as_json: Json = False,
 ) -> None:
     """Approve a held call or another question."""
-    from interlock.desk.signoff import signing
+    from interlock.desk.signoff import signing, typed_arguments
 
-    edited = None if args is None else arguments(args)
+    edited = None if args is None else typed_arguments.parsed(args)
     if narrow and grant is None:
         raise UsageError("`--narrow` needs a grant: give one with `--grant hour`, `task` or `agent`")
     if alike:

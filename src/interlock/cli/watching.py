@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from interlock.cli import acting, details, screen
+from interlock.cli import details, screen
 from interlock.core.errors import InterlockError
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ class Asking:
 
         Raises Changed if the question has to be shown as it is now.
         """
-        from interlock.desk.signoff import signing
+        from interlock.desk.signoff import signing, typed_arguments
         from interlock.desk.signoff.signing import Changed
 
         if answer is None:
@@ -241,7 +241,7 @@ class Asking:
             await signing.deny(self.context, self.person, ident, reason=await typed("reason > ") or "")
             self.skipped.add(ident)
         elif answer in ("e", "edit"):
-            given = acting.arguments(await typed("arguments as JSON > ") or "")
+            given = typed_arguments.parsed(await typed("arguments as JSON > ") or "")
             found = await signing.approve(self.context, self.person, ident, args=given)
             if found["asks_anew"]:
                 raise Changed(ident)

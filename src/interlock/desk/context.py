@@ -57,6 +57,11 @@ class Person:
     """The surface they use: cli, python, demo, …"""
 
     @property
+    def is_operator(self) -> bool:
+        """Whether they may act, as operators and admins may."""
+        return self.role in ROLES_THAT_ANSWER
+
+    @property
     def actor(self) -> Actor:
         """The person as an actor."""
         return Actor(ActorKind.HUMAN, self.id)
@@ -86,5 +91,5 @@ def require_operator(person: Person, what: str) -> None:
 
     Raises Refused for anybody else.
     """
-    if person.role not in ROLES_THAT_ANSWER:
+    if not person.is_operator:
         raise Refused(f"{person.name} is a {person.role} and may not {what}: ask an admin for the role operator")

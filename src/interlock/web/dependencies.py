@@ -14,6 +14,7 @@ from interlock.desk.events.answering import Answers
 from interlock.desk.events.live import Live
 from interlock.desk.identities.gate import Caller, Gate
 from interlock.desk.reading.finding import Unknown
+from interlock.desk.signoff import signing
 from interlock.desk.work import projects
 
 LONGEST_PROJECT = 63
@@ -107,6 +108,15 @@ def require_within(who: Caller, project: object, kind: str, ident: str) -> None:
     """
     if who.project is not None and project != who.project:
         raise Unknown(kind, ident, (), f"{kind}s")
+
+
+async def require_question(here: Services, who: Caller, ident: str) -> None:
+    """As `require_within`, for a question of the approval queue.
+
+    Raises Unknown.
+    """
+    found = await signing.approval(here.live.runtime, ident)
+    require_within(who, found["project_id"], "approval", ident)
 
 
 def require_all(who: Caller) -> None:

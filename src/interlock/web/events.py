@@ -61,8 +61,17 @@ async def events(
 ) -> Response:
     """Streams events from now on, or those after an id (`Last-Event-ID`, or `after`); other parameters filter."""
     interest = Interest(project=await project_of(here, who, project), run=run, mission=mission, channel=channel)
-    begin = _begin(request.headers.get("last-event-id") or after)
-    frames = _frames(here, who, token_of(request) or "", interest, begin)
+    return await following(
+        here, who, token_of(request) or "", interest, request.headers.get("last-event-id") or after
+    )  # fmt: skip
+
+
+async def following(here: Services, who: Caller, token: str, interest: Interest, last: str | None) -> EventStream:
+    """The events that interest a caller, from now on or after the id `last`; ends when the token is revoked.
+
+    Raises UsageError if `last` is not an id.
+    """
+    frames = _frames(here, who, token, interest, _begin(last))
     first = await anext(frames)
     return EventStream(_then(first, frames))
 

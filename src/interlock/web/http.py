@@ -13,7 +13,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -64,9 +64,10 @@ def application(
     ready: Callable[[], Awaitable[object]],
     *,
     api: ASGIApp | None = None,
+    page: Sequence[BaseRoute] = (),
     body_s: float = BODY_S,
 ) -> Starlette:
-    """The ASGI application: `/healthz`, `/readyz`, the hooks, and what `api` has for all other paths.
+    """The ASGI application: `/healthz`, `/readyz`, the hooks, the paths of the web page, and what `api` has for others.
 
     `ready` raises InterlockError if this process cannot work. A body that takes longer than `body_s` to arrive is
     refused.
@@ -85,7 +86,8 @@ def application(
         return JSONResponse({"status": "ready"})
 
     routes = [Route("/healthz", healthz), Route("/readyz", readyz)]
-    app = Starlette(routes=[*routes, *(Route(hook.path, _taking(hook, body_s), methods=["POST"]) for hook in hooks)])
+    taken = [Route(hook.path, _taking(hook, body_s), methods=["POST"]) for hook in hooks]
+    app = Starlette(routes=[*routes, *taken, *page])
     if api is not None:
         app.router.default = api
     return app
@@ -94,30 +96,39 @@ def application(
 def _taking(hook: Hook, body_s: float) -> Callable[[Request], Awaitable[Response]]:
     async def take(request: Request) -> Response:
         try:
-            body = await _body(request, body_s)
-        except ClientDisconnect:
-            return problem(400, "the request ended before its body did")
-        except TimeoutError:
-            return problem(408, f"the body took longer than {body_s:g} s")
-        if body is None:
-            return problem(413, f"the body is larger than {MOST_BYTES:,} bytes")
+            body = await body_of(request, body_s)
+        except BadBody as error:
+            return problem(error.status, str(error))
         answered = await hook.handle(body, dict(request.headers))
         return Response(answered.body, answered.status, dict(answered.headers))
 
     return take
 
 
-async def _body(request: Request, body_s: float) -> bytes | None:
-    """The whole body; None once it is larger than allowed, and no more of it is read.
+class BadBody(InterlockError):
+    """A body that is too large, too late, or cut off; `status` is that of the response."""
 
-    Raises TimeoutError.
+    def __init__(self, status: int, detail: str) -> None:
+        self.status = status
+        super().__init__(detail)
+
+
+async def body_of(request: Request, body_s: float = BODY_S) -> bytes:
+    """The whole body of a request; once it is larger than allowed, no more of it is read.
+
+    Raises BadBody.
     """
     found = bytearray()
-    async with asyncio.timeout(body_s):
-        async for chunk in request.stream():
-            found += chunk
-            if len(found) > MOST_BYTES:
-                return None
+    try:
+        async with asyncio.timeout(body_s):
+            async for chunk in request.stream():
+                found += chunk
+                if len(found) > MOST_BYTES:
+                    raise BadBody(413, f"the body is larger than {MOST_BYTES:,} bytes")
+    except ClientDisconnect as error:
+        raise BadBody(400, "the request ended before its body did") from error
+    except TimeoutError as error:
+        raise BadBody(408, f"the body took longer than {body_s:g} s") from error
     return bytes(found)
 
 

@@ -13,6 +13,7 @@ from interlock.core.errors import ConfigError, Conflict, InterlockError, NotFoun
 from interlock.desk.context import is_outage, outage_message
 from interlock.desk.identities.gate import NotKnown, TooMany
 from interlock.desk.work.task_changes import TransitionRefused
+from interlock.web.http import BadBody
 
 _STATUS: tuple[tuple[type[InterlockError], int], ...] = (
     (TooMany, 429), (NotKnown, 401), (NotFound, 404), (TransitionRefused, 409), (Refused, 403), (Conflict, 409),
@@ -34,6 +35,8 @@ def status_of(error: InterlockError) -> int:
     """The HTTP status of an error."""
     if is_outage(error):
         return 503
+    if isinstance(error, BadBody):
+        return error.status
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 409)
 
 

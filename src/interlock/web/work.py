@@ -18,7 +18,7 @@ from interlock.desk.reading.views import View
 from interlock.desk.signoff import signing
 from interlock.desk.work import additions, controls, goals, task_changes
 from interlock.desk.workspace_chat import rooms
-from interlock.web.dependencies import Here, Services, Who, project_of, require_all, require_within
+from interlock.web.dependencies import Here, Services, Who, project_of, require_all, require_question, require_within
 from interlock.web.pages import Limit, page
 from interlock.web.talk import Body, Ident, Key
 
@@ -221,7 +221,7 @@ async def approvals(
 
 async def approve(ident: Ident, here: Here, who: Who, body: ApproveBody = NO_CHANGES) -> View:
     """Approves a held call, or answers another question."""
-    await _question(here, who, ident)
+    await require_question(here, who, ident)
     return await signing.approve(
         here.live.runtime, who.person, ident, note=body.note, args=body.args, grant=body.grant, mark=body.mark
     )
@@ -229,7 +229,7 @@ async def approve(ident: Ident, here: Here, who: Who, body: ApproveBody = NO_CHA
 
 async def deny(ident: Ident, body: DenyBody, here: Here, who: Who) -> View:
     """Denies a held call, or another question."""
-    await _question(here, who, ident)
+    await require_question(here, who, ident)
     return await signing.deny(here.live.runtime, who.person, ident, reason=body.reason)
 
 
@@ -331,8 +331,3 @@ async def _traced(here: Services, who: Caller, ident: str) -> View:
     found = await details.trace(here.live.runtime, ident, prompt=True)
     require_within(who, found["project_id"], "run", ident)
     return found
-
-
-async def _question(here: Services, who: Caller, ident: str) -> None:
-    found = await signing.approval(here.live.runtime, ident)
-    require_within(who, found["project_id"], "approval", ident)

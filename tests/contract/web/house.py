@@ -19,12 +19,14 @@ from interlock.testing.runtime import open_runtime
 from interlock.testing.scripted import ScriptedModel
 from interlock.web.api import Gate, Live, Services, api
 from interlock.web.http import BODY_S, MOST_BYTES, application, listen, serving
+from interlock.web.page.site import Site
 
 
 @dataclass
 class House:
     box: Interlock
     services: Services
+    page_services: Services
     port: int
     token: str
     client: httpx2.AsyncClient
@@ -61,7 +63,9 @@ async def house(folder: Path, *replies: Any, executes: bool = True, **settings: 
             return
 
         token = str((await tokens.create(runtime, person, f"tests {uuid4()}"))["token"])
-        app = application([], ready, api=api(services, version="0", most_bytes=MOST_BYTES, body_s=BODY_S))
+        within = api(services, version="0", most_bytes=MOST_BYTES, body_s=BODY_S)
+        for_page = Services(services.live, box.answers, Gate(runtime, "web"))
+        app = application([], ready, api=within, page=Site(for_page).routes())
         client = httpx2.AsyncClient(
             base_url=f"http://127.0.0.1:{port}", headers={"Authorization": f"Bearer {token}"}, timeout=60
         )
@@ -70,7 +74,7 @@ async def house(folder: Path, *replies: Any, executes: bool = True, **settings: 
             await box.start()
         try:
             async with serving(app, listening), client:
-                yield House(box, services, port, token, client)
+                yield House(box, services, for_page, port, token, client)
                 await services.close()
         finally:
             await box.stop()
@@ -95,7 +99,14 @@ class Stream:
 
     @classmethod
     async def open(
-        cls, port: int, path: str, token: str, *, last: int | None = None, body: dict[str, Any] | None = None
+        cls,
+        port: int,
+        path: str,
+        token: str,
+        *,
+        last: int | None = None,
+        body: dict[str, Any] | None = None,
+        more: str = "",
     ) -> "Stream":
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         data = json.dumps(body).encode() if body is not None else b""
@@ -103,6 +114,8 @@ class Stream:
             f"{'POST' if body is not None else 'GET'} {path} HTTP/1.1", "Host: x", f"Authorization: Bearer {token}",
             f"Content-Length: {len(data)}", "Content-Type: application/json",
         ]  # fmt: skip
+        if more:
+            lines.append(more)
         if last is not None:
             lines.append(f"Last-Event-ID: {last}")
         writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + data)

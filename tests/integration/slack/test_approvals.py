@@ -71,11 +71,11 @@ async def test_edited_arguments_are_what_runs(stage: Stage) -> None:
 
 
 WRONG = {
-    "{": "This is not JSON",
-    "[1]": "This is not a JSON object",
-    '{"to": 1, "to": 2}': "A key stands in it twice",
-    '{"n": NaN}': "NaN is not a number",
-    "[" * 2_900: "This",
+    "{": "The arguments are not JSON",
+    "[1]": "The arguments are not a JSON object",
+    '{"to": 1, "to": 2}': "stands in the arguments twice",
+    '{"n": NaN}': "`NaN` is not a number",
+    "[" * 2_900: "The arguments",
 }
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from interlock.cli.acting import arguments
 from interlock.cli.running import moment
 from interlock.cli.watching import activity_text
 from interlock.core.errors import UsageError
+from interlock.desk.signoff.typed_arguments import parsed as arguments
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=timezone(timedelta(hours=1)))
 
@@ -68,5 +68,5 @@ def test_anything_else_is_no_time(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '"a"', "[" * 100_000])
 def test_arguments_are_a_json_object(text: str) -> None:
-    with pytest.raises(UsageError, match="the arguments are not"):
+    with pytest.raises(UsageError, match="the arguments (are not|nest too deep)"):
         arguments(text)

@@ -24,18 +24,16 @@ from interlock.desk.reading.details import task
 from interlock.desk.reading.finding import Unknown
 from interlock.desk.signoff import grants, signing
 from interlock.desk.signoff.asking import approval_card
+from interlock.desk.signoff.targets import Target
 from interlock.desk.work import controls
 from interlock.desk.work.goals import submit
 from interlock.store import lookup
-from interlock.store.signoff.approvals import EDITED
-from interlock.store.signoff.late_answers import AlreadyAnswered
 
 SHOWN = 20
 """The maximum number of questions in a listing."""
 ALIKE = "alike"
 FRESH_S = 300.0
 """The maximum age of a command that resumes something."""
-ANSWERS = {"approve": ("approved", "used"), "deny": ("denied",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,44 +198,39 @@ async def _approvals(desk: Desk) -> Card:
 
 async def _approve(desk: Desk) -> Card | None:
     ident, note = await desk.approval()
-    ident, _, what = ident.partition(":")
-    given = desk.fields or {}
+    target, given = Target.of(ident), desk.fields or {}
     words, args = given.get("note") or given.get("reason") or note or None, given.get("args")
-    mark = what if what.startswith(EDITED) else None
-    if what and mark is None and what not in grants.SCOPES:
-        return await _together(desk, ident, what, words)
-    grant = what or None if mark is None else None
-    answering = signing.approve(desk.runtime, desk.person, ident, note=words, args=args, grant=grant, mark=mark)
-    return await _answer(desk, ident, answering)
+    if target.batch is not None:
+        return await _together(desk, target, words)
+    answering = signing.approve(
+        desk.runtime, desk.person, target.ident, note=words, args=args, grant=target.grant, mark=target.mark
+    )  # fmt: skip
+    return await _answer(desk, target.ident, answering)
 
 
 async def _deny(desk: Desk) -> Card | None:
     ident, reason = await desk.approval()
-    ident, _, what = ident.partition(":")
+    target = Target.of(ident)
     reason = str((desk.fields or {}).get("reason") or (desk.fields or {}).get("note") or reason)
-    if what == ALIKE:
-        return await _together(desk, ident, what, None)
+    if target.batch == ALIKE:
+        return await _together(desk, target, None)
     if not reason.strip():
         raise UsageError(
             f"a denial needs a reason that the agent can act on: "
-            f"`{spelled(desk.place.surface, f'deny {ident} REASON')}`"
+            f"`{spelled(desk.place.surface, f'deny {target.ident} REASON')}`"
         )
-    if what:
-        return await _together(desk, ident, what, reason)
-    return await _answer(desk, ident, signing.deny(desk.runtime, desk.person, ident, reason=reason))
+    if target.batch is not None:
+        return await _together(desk, target, reason)
+    return await _answer(desk, target.ident, signing.deny(desk.runtime, desk.person, target.ident, reason=reason))
 
 
-async def _together(desk: Desk, ident: str, what: str, words: str | None) -> Card | None:
+async def _together(desk: Desk, target: Target, words: str | None) -> Card | None:
     """Answers exactly the questions identified by a mark; shows them if `alike` is given instead."""
-    verb, surface = desk.command.name, desk.place.surface
-    if what == ALIKE:
+    verb, surface, ident = desk.command.name, desk.place.surface, target.ident
+    if target.batch == ALIKE:
         cards = await signing.alike(desk.runtime, ident)
         return replies.batch_card(surface, verb, ident, cards, signing.mark_of([card["id"] for card in cards]))
-    shown = await signing.batch_ids(desk.runtime, ident, what)
-    if verb == "deny":
-        done = await signing.deny_alike(desk.runtime, desk.person, shown, reason=words or "")
-    else:
-        done = await signing.approve_alike(desk.runtime, desk.person, shown, note=words)
+    done = await signing.answer_batch(desk.runtime, desk.person, verb, ident, target.batch or "", words)
     return replies.answered_together_card(done)
 
 
@@ -255,8 +248,8 @@ async def _answer(desk: Desk, ident: str, answering: Awaitable[dict[str, Any]]) 
     """Ignores a repeated answer by the same person: a second click, or a redelivered request."""
     try:
         card = await answering
-    except AlreadyAnswered as error:
-        if error.by != desk.person.id or error.status not in ANSWERS[desk.command.name]:
+    except InterlockError as error:
+        if not signing.is_repeated(error, desk.person, desk.command.name):
             raise
         card = {**await signing.approval(desk.runtime, ident), "still_needed": 0}
     if desk.fields is not None and not card["still_needed"] and not card.get("grant"):

@@ -239,8 +239,11 @@ def _uncertain(view: View) -> str:
     return listed([f"{c['id']} · {c['tool']} {line(c['args'], SHORT)}" for c in view.get("uncertain", [])])
 
 
+MEMBER_NOW = {"QUARANTINED": "in quarantine", "PAUSED": "paused"}
+
+
 def member_card(surface: str, view: View) -> Card:
-    """An agent that was quarantined or released."""
+    """An agent that was quarantined, paused, or let go on."""
     shut = view["state"] == "QUARANTINED"
     passages = [
         ("" if view["changed"] else "It was so before.", None),
@@ -248,14 +251,14 @@ def member_card(surface: str, view: View) -> Card:
         (listed(view.get("still_running", [])), "Has not stopped yet"),
         (_children(view), "Child processes that were ended"),
         (_uncertain(view), "Nobody knows whether these took effect"),
-        (listed(view["tasks"]), "Blocked by it" if shut else "Goes on"),
+        (listed(view.get("tasks", [])), "Blocked by it" if shut else "Goes on"),
     ]
     back = spelled(surface, f"release {view['agent']}")
     return Card(
-        f"{view['agent']} is {'in quarantine' if shut else 'at work again'}",
+        f"{view['agent']} is {MEMBER_NOW.get(view['state'], 'at work again')}",
         passages=tuple(Passage(text, heading) for text, heading in passages if text),
         footer=f"`{back}` lets it work again" if shut else "",
-        tone=Tone.RED if shut else Tone.GREEN,
+        tone=Tone.RED if shut else Tone.YELLOW if view["state"] == "PAUSED" else Tone.GREEN,
     )
 
 

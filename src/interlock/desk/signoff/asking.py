@@ -62,11 +62,18 @@ class ApprovalDetails:
 
 
 async def approval_card(
-    context: DeskContext, ident: str, *, taps: bool = True, at_length: bool = False, reader: Person | None = None
+    context: DeskContext,
+    ident: str,
+    *,
+    taps: bool = True,
+    at_length: bool = False,
+    alone: bool = False,
+    reader: Person | None = None,
 ) -> Card:
     """The card of an approval in its current state; with `taps`, it has buttons.
 
-    With `at_length`, nothing is shortened. For a `reader` who is a viewer, the content of private questions is removed.
+    With `at_length`, nothing is shortened; `alone`, questions that may be answered together are not shown with it.
+    For a `reader` who is a viewer, the content of private questions is removed.
 
     Raises Unknown.
     """
@@ -77,13 +84,14 @@ async def approval_card(
     card = found.card
     where = f"`interlock approvals {card['id']}` shows it, `interlock approve {card['id']}` answers"
     fitting, is_whole = (passages, True) if at_length else proposal.fit(passages, where)
-    others = list(chain.from_iterable(map(_other, found.alike))) if taps else []
+    others = list(chain.from_iterable(map(_other, found.alike))) if taps and not alone else []
     is_together = is_whole and bool(others) and proposal.fit([*fitting, *others], where)[1]
     if is_together:
         fitting = [*fitting, *others]
+    alike = _alike_in_words(found, is_together, alone)
     return Card(
         title=f"{TITLES.get(card['status'], card['status'])}: {headline(card)}",
-        facts=tuple(Fact(label, line(value, 600)) for label, value in _facts(found, is_together) if value),
+        facts=tuple(Fact(label, line(value, 600)) for label, value in _facts(found, alike) if value),
         passages=tuple(fitting),
         actions=_actions(found, is_whole, is_together) if taps else (),
         footer=card["id"],
@@ -112,7 +120,7 @@ def _withheld(found: ApprovalDetails) -> Card:
     card = found.card
     return Card(
         title=f"{TITLES.get(card['status'], card['status'])}: {headline(card)}",
-        facts=tuple(Fact(label, line(value, 600)) for label, value in _facts(found, False) if value),
+        facts=tuple(Fact(label, line(value, 600)) for label, value in _facts(found, None) if value),
         passages=(Passage("It was asked in private: what exactly, operators see"),),
         footer=card["id"],
         tone=Tone(card["risk"].lower()) if card["status"] == "pending" else tone_of(card["status"]),
@@ -155,7 +163,7 @@ def _deliverable(tx: Tx, card: View) -> str | None:
         return None
 
 
-def _facts(found: ApprovalDetails, is_together: bool) -> list[tuple[str, str | None]]:
+def _facts(found: ApprovalDetails, alike: str | None) -> list[tuple[str, str | None]]:
     card = found.card
     return [
         ("Risk", card["risk"]),
@@ -175,7 +183,7 @@ def _facts(found: ApprovalDetails, is_together: bool) -> list[tuple[str, str | N
         ("People", f"{card['people']} must approve" if card["people"] > 1 else None),
         ("Not by", "the person in whose name it is asked" if card["not_requester"] else None),
         ("Expires", _expiry(card)),
-        ("Alike", _alike_in_words(found, is_together)),
+        ("Alike", alike),
         *((ANSWERED[a.verdict].capitalize(), _signature(a)) for a in found.answers),
         ("Edited", _edited(card)),
         ("Note", None if found.answers else card["note"]),
@@ -204,12 +212,15 @@ def _expiry(card: View) -> str | None:
     return f"{moment(card['expires_at'])}: without an answer {lost}"
 
 
-def _alike_in_words(found: ApprovalDetails, is_together: bool) -> str | None:
+def _alike_in_words(found: ApprovalDetails, is_together: bool, alone: bool) -> str | None:
     if not found.alike:
         return None
     more = f"{len(found.alike)} more {'waits' if len(found.alike) == 1 else 'wait'}"
-    how = "shown below" if is_together else f"`interlock approve {found.card['id']} --alike` shows and answers them"
-    return f"{more}: {how}"
+    if is_together:
+        return f"{more}: shown below"
+    if alone:
+        return f"{more}: open this one to answer them together"
+    return f"{more}: `interlock approve {found.card['id']} --alike` shows and answers them"
 
 
 def _vote(vote: Any) -> str:

@@ -34,6 +34,8 @@ MOST_WORDS = 4_000
 """The most characters in a note or a reason."""
 MOST_ALIKE = 50
 """The most questions that can be answered together."""
+_VERDICTS = {"approve": ("approved", "used"), "deny": ("denied",)}
+"""The states of a question that was answered with a verb."""
 _PRIVATE = ("definition", "votes", "consensus")
 """Parts of a request that are not shown to people."""
 
@@ -201,6 +203,11 @@ async def deny(context: DeskContext, person: Person, ident: str, *, reason: str)
     return await context.store.write(_answer, context, ident, reply, context.clock.now())
 
 
+def is_repeated(error: InterlockError, person: Person, verb: str) -> bool:
+    """Whether an answer failed only because the same person has given it before: a second tap, a page sent again."""
+    return isinstance(error, AlreadyAnswered) and error.by == person.id and error.status in _VERDICTS[verb]
+
+
 async def batch_ids(context: DeskContext, ident: str, mark: str) -> list[str]:
     """The ids of the questions that were shown as the batch with this mark, if all of them are still open.
 
@@ -239,6 +246,19 @@ async def deny_alike(context: DeskContext, person: Person, shown: Sequence[str],
     Raises Unknown, and UsageError without a reason, or if they are not alike.
     """
     return await _answer_all(context, shown, _Reply(person, "deny", _reason(reason)))
+
+
+async def answer_batch(
+    context: DeskContext, person: Person, verb: str, ident: str, mark: str, words: str | None
+) -> list[View]:  # fmt: skip
+    """Approves or denies (`verb`) the questions that were shown as the batch with this mark; as `approve_alike`.
+
+    Raises what `batch_ids` and `deny_alike` do.
+    """
+    shown = await batch_ids(context, ident, mark)
+    if verb == "deny":
+        return await deny_alike(context, person, shown, reason=words or "")
+    return await approve_alike(context, person, shown, note=words)
 
 
 async def _answer_all(context: DeskContext, shown: Sequence[str], reply: "_Reply") -> list[View]:

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from interlock.core.errors import UsageError
 from interlock.desk.chats.requests import Place
+from interlock.desk.signoff import typed_arguments
 from interlock.integrations.slack.intake import Payload
 from interlock.integrations.slack.text import escape, size
 
@@ -104,26 +106,9 @@ def unfit(error: Unfit) -> dict[str, Any]:
 
 def _arguments(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
-    except RecursionError as error:
-        raise Unfit("This nests too deep.") from error
-    except json.JSONDecodeError as error:
-        raise Unfit(f"This is not JSON: {error.msg} in line {error.lineno}, column {error.colno}.") from error
-    if not isinstance(value, dict):
-        raise Unfit('This is not a JSON object: write it like {"to": "a@example.com"}.')
-    return value
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Rejects duplicate keys, so that nobody approves a value other than the one they read."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise Unfit("A key stands in it twice.")
-    return found
-
-
-def _no_number(name: str) -> Any:
-    raise Unfit(f"{name} is not a number in JSON.")
+        return typed_arguments.parsed(text)
+    except UsageError as error:
+        raise Unfit(f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
 
 
 def _plain(text: str) -> dict[str, Any]:
