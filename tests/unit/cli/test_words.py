@@ -68,5 +68,5 @@ def test_anything_else_is_no_time(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '"a"', "[" * 100_000])
 def test_arguments_are_a_json_object(text: str) -> None:
-    with pytest.raises(UsageError, match="the arguments (are not|nest too deep)"):
+    with pytest.raises(UsageError, match=r"the arguments (are not|nest too deep)"):
         arguments(text)
