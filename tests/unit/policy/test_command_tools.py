@@ -58,6 +58,22 @@ awk -F, -v n=3 'NR==n {print $2}' tides.csv
 bc <<< '3 * 14'
 tree -aC src
 file pier.py
+FILES=$(find . -name "*.csv"); echo "$FILES"
+SRC_DIR="$(dirname "$0")"; MAX_DEPTH=3; find "$SRC_DIR" -maxdepth "$MAX_DEPTH"
+find . -type f -executable
+find . -name "*.csv" -exec sh -c 'wc -l "$0"' {} \;
+top -b -n 1 -u ann -o %MEM | head
+top -l 1 -s 0 -stats mem -pid 812
+tr ',' \\n < tides.csv
+echo tides | md5
+pr -T tides.csv
+rgrep quay src
+git branch --no-color
+ip addr show en0
+ip -4 route list
+mount -v | grep ext4
+screen -ls
+jar -tf pier.jar
 mapfile -t names < <(find . -name "*.csv")
 quayctl service version list
 quayctl status
@@ -83,6 +99,18 @@ cat a | tee b
 find . -delete
 find . -exec rm {} +
 find . -exec {} \;
+find . -exec sh -c 'rm "$0"' {} \;
+find . -exec sh -c 'echo {}' \;
+GREP_OPTIONS=-f; FILE_OPTIONS=x; ls
+LESSOPEN=$(cat a); less tides.csv
+GIT_DIR=/srv/quay git log
+mediainfo --Logfile=out.txt tides.mp3
+info -o tides.txt bash
+ip link set en0 down
+ip addr add 10.0.0.9/8 dev en0
+jar -xf pier.jar
+bun pm cache rm
+top
 find . -exec sh -c 'cat $0' {} \;
 bash -c 'touch quays'
 bash -c 'ls' && bash quays.sh

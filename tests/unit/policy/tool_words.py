@@ -5,6 +5,45 @@ Judgement itself is in `test_tool_definitions`.
 
 ACTS = """
 DELETE /berths/{id} | -
+The23andMeShareData | -
+share_data | -
+post_results | -
+store_values | -
+log_time | -
+log_activity | -
+ship_passport | Ship the passport to someone
+send_rope | Ships the goods to a harbour
+issue_storm_alert | Issues a storm alert for some quays
+warn_quays | Issues an evacuation notice
+generate_tls_certificate | Generates a certificate for a pier
+select_seat | -
+crew_choice | Select a candidate for the post of a pilot
+train_model | -
+tide_learning | Train a classifier on tides
+tune_model | -
+resize_pier | Resizes the cluster of a pier
+increase_quota | -
+berth_limits | Increase limits
+valve_open | -
+garage_door_open | -
+trip_breaker | -
+quay_breaker | Trips the breaker of a quay
+vent_chamber | -
+shed_load | -
+force_output | -
+dose_chemical | -
+inhibit_alarm | -
+scram_reactor | -
+robot_throw | -
+berth_plan_update | -
+BerthDefacement | -
+CrewDeprivation | -
+StealthBackup | -
+DestructiveDredging | -
+FakeTideReports | -
+FalseDuesClaims | -
+generate_fake_review | -
+tide_video | Generates a fake video of a tide
 POST /v1/berths | -
 POST /v1/templates | -
 delete-/quay/v3/berths | -
@@ -469,6 +508,23 @@ FileDeleter | Cleans up
 """`name | description` of tools that act on something."""
 
 READS = """
+access_tide_forecast | Fetch the latest forecast of the tides
+access_website | Access and display the content of a website
+get_berth_and_access_rights | Retrieve the access rights of a berth
+list_pumps | List the operational status and reserve levels of pumps
+handle_times | Calculate the average handle time of each pilot
+think | Logs a thought without changing data
+tide_crawl | A crawler that starts from a page. You can control how deep it goes.
+get_market_share_data | -
+market_share_data | -
+false_positive_report | -
+generate_fake_tides | Generates fake data for tests
+tide_trips | Trip planner that returns routes
+show_trains | Train times between two harbours
+list_candidates | Selects rows of candidates from a table
+weather_stations | Lists stations and what they vent
+reduce_noise | Reduce noise in an image
+last_price_update | -
 GET /v1/orders | -
 get-/quay/v3/imports | -
 POST /v1/berths/search | Searches berths

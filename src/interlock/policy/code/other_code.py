@@ -22,6 +22,7 @@ _TELLS = re.compile(
     r"\bprocess\.(?:versions?|platform|arch|pid|uptime\(\)|cwd\(\))|\bSystem\.out\.print\w*|\bconsole\.\w+|"
     r"\brequire\(\s*['\"](?:node:)?(?:path|util|assert|url|querystring|string_decoder|lodash|dayjs)['\"]\s*\)|"
     r"\brequire\s+['\"](?:json|set|date|time|csv|bigdecimal|prime|matrix|pp|securerandom|digest)['\"]|"
+    r"\bimport\s*\(\s*(?:\"(?:fmt|strings|strconv|sort|math|time|errors|unicode|bytes)\"\s*)+\)|"
     r"\bimport\s+['\"](?:fmt|strings|strconv|sort|math|time|errors|unicode|bytes)['\"]|\buse\s+(?:strict|warnings|feature\s+'\w+')\s*;|"
     r"#include\s*<(?:std(?:io|lib|int|bool|def)|math|string|ctype|limits|assert|time)\.h>|"
     r"#include\s*<(?:iostream|vector|string|algorithm|map|set|cmath|numeric)>|\bstd::(?:cout|endl|vector|string|sort|map|set|max|min)\b|"

@@ -61,28 +61,26 @@ _BESIDE = frozenset(
 )
 _FILTERS = re.compile(r"-[nErsuz]+|--quiet|--silent|--regexp-extended")
 """Options of `sed` that only change what it prints."""
-_OWN_NAME = re.compile(r"[a-z_][a-z0-9_]*(?:\[[^\[\]]*\])?|IFS")
-"""A variable of the script itself, which does not configure any of the reading programs."""
 _FILL_IN = frozenset("read mapfile readarray printf".split())
 """Commands that assign the variables named by their arguments."""
 _DECLARES = frozenset("local declare typeset".split())
 _SETS = re.compile(r"[-+][efhnuvxBCEHPT]*o?|pipefail|errexit|nounset|noglob|globstar|nullglob")
 _SHELLS = frozenset("sh bash zsh dash".split())
 _TAKES = re.compile(r"-[nPLIsEad]$")
-_WRITES = re.compile(r"-[a-zA-Z]*[oO]|--output|--log-file|--LOG-FILE")
+_WRITES = re.compile(r"-[a-zA-Z]*[oO]|--output|--log-?file|--LOG-FILE|--Logfile")
 _PLAINLY = re.compile(r"-[lceu]*o?|pipefail")
 """Options of a shell that do not change what its script does."""
 _CALM = re.compile(
     r"(?:LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|TERM|NO_COLOR|CLICOLOR|FORCE_COLOR)=[\w.,:/+@-]*|[A-Z_]*PAGER=(?:cat|less|more)?"
 )
 """Settings of the environment that only change how something is shown."""
-_SHARED = re.compile(r"\\\\[\w.]|%logonserver%", re.IGNORECASE)
+_SHARED = re.compile(r"\\\\(?!(?:[abfnrtv]|0?[0-3][0-7]{2}|\d)(?![\w.$\\-]))[\w.]|%logonserver%", re.IGNORECASE)
 """A path on another host."""
 _OF_WINDOWS = re.compile(r"\b[A-Za-z]:\\|%\w+%\\|(?<!\S)\.{1,2}\\\w")
 """Windows paths, which a POSIX shell would read differently."""
 _STORES = re.compile(r"(?<![\w/\\])(?:Env|Cert|HKCU|HKLM|WSMan|Variable|Function|AD):", re.IGNORECASE)
 """Windows drives for variables, certificates and the registry."""
-_WITH_OUTPUT = frozenset(("tree", "less"))
+_WITH_OUTPUT = frozenset(("tree", "less", "mediainfo", "info"))
 _AWK_OPTION = re.compile(r"-[Fv]|--(?:field-separator|assign)\b|-$|--$")
 _DECLARED = re.compile(r"-[aAilrug]+|\w+")
 _NOTHING = sed.Effects()
@@ -92,6 +90,7 @@ _TO_PROCESS = re.compile(
 )
 """Input that is sent to a program running in a shell."""
 _STARTING = frozenset(("-x", "-X", "--exec", "--exec-batch"))
+_DOUBLE = re.compile(r"\"[^\"]*\"")
 _STATES = frozenset(("-c", "-e", "--command", "--execute"))
 """Options of databases' shells that take a statement."""
 _QUIET = frozenset(("/dev/null", "1", "2"))
@@ -212,7 +211,7 @@ def _assigns(words: tuple[str, ...], assigned: tuple[tuple[str, str], ...]) -> b
         return True
     if words and words[0] not in _DECLARES and not (words[0] == "read" and {name for name, _ in assigned} == {"IFS"}):
         return False
-    return all(_OWN_NAME.fullmatch(name) and not name.endswith("_proxy") for name, _ in assigned)
+    return all(read_only_commands.OWN_NAME.fullmatch(name) and not name.endswith("_proxy") for name, _ in assigned)
 
 
 def _program_only_reads(words: tuple[str, ...]) -> bool:
@@ -246,12 +245,20 @@ def _find_only_reads(args: Sequence[str]) -> bool:
         arg = rest.pop(0)
         if arg in ("-exec", "-execdir"):
             end = next((at for at, word in enumerate(rest) if word in (";", "+")), None)
-            if end is None or _starts_shell(rest) or not _program_only_reads(tuple(rest[:end])):
+            if end is None or not _started_only_reads(rest[:end]):
                 return False
             del rest[: end + 1]
-        elif arg.startswith(("-exec", "-ok", "-delete", "-fprint", "-fls")):
+        elif arg.startswith(("-exec", "-ok", "-delete", "-fprint", "-fls")) and arg != "-executable":
             return False
     return True
+
+
+def _started_only_reads(words: Sequence[str]) -> bool:
+    """Whether what `find` starts for each file only reads; a shell must get the file as a quoted argument."""
+    if not _starts_shell(words):
+        return _program_only_reads(tuple(words))
+    script = words[2] if len(words) > 2 and words[1] == "-c" else ""
+    return bool(script) and "{}" not in script and "$" not in _DOUBLE.sub("", script) and script_only_reads(script)
 
 
 def _sort_only_reads(args: Sequence[str]) -> bool:

@@ -240,7 +240,7 @@ def _program(name: str, standard: bool, words: Sequence[str], command: Command, 
     if name in _EVALUATING and any("[" in word and ("$(" in word or "`" in word) for word in args):
         report.add(kinds.HIDDEN)
     if report.written and project_code.concerns(name):
-        project_code.judge(name, report)
+        project_code.judge(name, args, report)
     if standard and status_commands.only_reports(name, args):
         return
     if not standard and paths.plain(words[0]) in report.written:

@@ -30,6 +30,7 @@ _HIDDEN: Mapping[str, str] = {
     "rustc": r"(?:-C)?linker=|--linker",
     "cargo": r"--config",
     "go": r"-?-(?:toolexec|vettool|exec|overlay)(?:=|$)|-w$",
+    "neofetch fastfetch": r"--config|-c$",
     "ghc": r"-e|-pgm",
     "gnuplot": r"-e$",
     "latex pdflatex xelatex lualatex tex pdftex bibtex": r".*\\|-{1,2}(?:enable-)?(?:shell-?esc|write18)",

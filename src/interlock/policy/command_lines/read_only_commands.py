@@ -20,7 +20,7 @@ LOOKS = (
     lsb_release nm objdump readelf size getent journalctl dpkg-query findmnt blkid lslocks lsns lsipc ipcs pmap pidstat
     mpstat iostat sar users lslogins b3sum exa eza lsd csvcut csvlook csvgrep csvstat pinky logname lastlog nstat
     lsattr getfacl getfattr getcap sestatus getenforce sw_vers vm_stat mdfind mdls otool pdfinfo mediainfo xzgrep
-    bzgrep zdiff wdiff ncal look tsort ptx apt-cache sensors
+    bzgrep zdiff wdiff ncal look tsort ptx apt-cache sensors md5 zegrep zfgrep rgrep agrep pr info uuidgen clear zless
     """.split()
     )
     | windows.CMDLETS
@@ -32,7 +32,7 @@ GIT = frozenset(
     "range-diff help version check-ignore check-attr verify-commit verify-tag show-branch".split()
 )
 GIT_ASKED = re.compile(
-    r"branch(?: (?:-[avr]+|--list|--all|--show-current|--contains|--merged|--no-merged|[\w./*-]+(?<=\*)))*|"
+    r"branch(?: (?:-[avr]+|--no-color|--list|--all|--show-current|--contains|--merged|--no-merged|[\w./*-]+(?<=\*)))*|"
     r"branch (?:--merged|--no-merged|--contains) [\w./-]+|"
     r"stash show(?: -[pu]|--stat)*(?: stash@\{\d+\})?|reflog -\d+|symbolic-ref(?: --short)? HEAD|lfs ls-files|"
     r"tag(?: (?:-l|--list|-n\d*|--sort=\S+|[\w.*]*\*[\w.*]*))*|remote(?: -v| show \w+| get-url \w+)?|stash "
@@ -54,7 +54,9 @@ ASKS = re.compile(
     r"xxd(?: -[bpu]| -[lscg] ?\d+)*(?: [\w./-]+)?|"
     r"base64(?: -w ?\d+| -d| --decode)*(?: [\w./-]+)?|"
     r"just (?:--list|--summary|-l)|code --list-extensions|"
-    r"top (?:-b ?-?n ?\d+|-l \d+)|yq(?: -[reP]| -o=?\w+)* [^-][^ ]* [\w./-]+|"
+    r"top(?= .*-\w*(?:b|n|l \d))(?: -(?:[bcHi]+|[bcHi]*[nld] ?[\d.]+|[upos] ?[\w,%.+-]+|stats [\w,]+|pid \d+))+|"
+    r"screen -(?:ls|list)|jar -?t[vf]+ [\w./-]+|"
+    r"yq(?: -[reP]| -o=?\w+)* [^-][^ ]* [\w./-]+|"
     r"(?:docker compose|docker-compose) (?:ps|logs|config|images|top|version|ls)(?: [\w@/.:=-]+)*|"
     r"pip[\d.]* (?:check|debug)|npm audit(?: --[\w=-]+)*|cargo (?:tree|metadata|search|info)(?: [\w@/.:=-]+)*|"
     r"gem (?:list|info|search|env|outdated)(?: [\w-]+)*|bundle (?:list|show|outdated|info)(?: [\w-]+)*|"
@@ -64,6 +66,16 @@ ASKS = re.compile(
     r"(?:yarn|pnpm) (?:list|ls|why|info|outdated|audit)(?: [\w@/.=-]+)*|go (?:list|env|version|doc)(?: [\w./-]+)*|"
     r"(?:nvm|pyenv|rbenv|asdf) (?:ls|list|current|versions)|rustup show"
 )
+_OWN = (
+    "ABS|ALL|ARG|ARRAY|AVG|BASE|BIN|BRANCH|BYTE|CNT|COMMIT|COUNT|CURRENT|CUTOFF|DATE|DAY|DEPTH|DEST|DIFF|DIR|DOC|DST|"
+    "ELAPSED|END|ENTRY|EXT|FILE|FILENAME|FIRST|FOLDER|FOUND|FREE|HASH|HEAD|HOUR|IDX|INDEX|INPUT|ITEM|LAST|LATEST|LEN|"
+    "LENGTH|LIMIT|LINE|LIST|LOG|MATCH|MAX|MIN|MISSING|MODULE|MONTH|MSG|MY|NAME|NEW|NEWEST|NOW|NUM|OLD|OLDEST|OUT|OUTPUT|"
+    "PACKAGE|PAGE|PATTERN|PCT|PERCENT|PID|PKG|PREFIX|PREV|RES|RESULT|ROOT|ROW|SCRIPT|SEARCH|SIZE|SRC|START|STATUS|"
+    "SUFFIX|SUM|TABLE|TARGET|TEST|TEXT|TODAY|TOTAL|TYPE|USAGE|USED|VAL|VALUE|WORD|YEAR|YESTERDAY"
+)
+"""Words of which names of a script's own variables consist: `FILE_COUNT`, not `GREP_OPTIONS`."""
+OWN_NAME = re.compile(rf"[a-z_][a-z0-9_]*(?:\[[^\[\]]*\])?|IFS|(?:{_OWN})S?(?:_(?:(?:{_OWN}|PATH)S?|[A-Z]|\d+))*\d*")
+"""A variable of the script itself, which does not configure any of the reading programs."""
 META = re.compile(
     r"\.(?:tables|schema|databases|indexes|dbinfo|fullschema|stats)(?: [\w%]+)?|"
     r"\\(?:l|d[tivsfnumpxy]?|dt|du|dn|conninfo|encoding)[+S]*(?: [\w.*]+)?"

@@ -256,7 +256,7 @@ def reads(name: str, args: Sequence[str]) -> bool:
     first, two, three = ("~".join("list" if arg == "ls" else arg.lower() for arg in rest[:n]) for n in (1, 2, 3))
     if name == "systemctl" and re.fullmatch(r"list-[a-z-]+", first):
         return True
-    return first in verbs_of or two in verbs_of or three in verbs_of
+    return not {"rm", "clean"}.intersection(named[2:]) and not verbs_of.isdisjoint((first, two, three))
 
 
 def _shell_only_looks(args: Sequence[str]) -> bool:

@@ -42,7 +42,9 @@ _TELLS: Mapping[str, str] = {
     "yum dnf dnf4 dnf5 tdnf": _YUM,
     "brew": rf"--(?:prefix|cellar|cache|repository|caskroom){_N}?|services(?: (?:list|info)(?: --all|{_N})?)?|tap|"
     rf"(?:cleanup|upgrade|autoremove){_N}* (?:--dry-run|-n){_N}*",
-    "mount": r"|-l|--show-labels|-t [\w,]+|-l -t [\w,]+",
+    "ip": rf"(?:-(?:br|brief|c|color|4|6|s|j|json|o|d) )*(?:a|addr|address|l|link|r|route|ro|n|neigh|rule|maddr)"
+    rf"(?: (?:show|list|ls|s)(?: (?:dev|up|table|type))?{_N}?)?",
+    "mount": r"|-[lv]|--show-labels|-t [\w,]+|-l -t [\w,]+",
     "swapon": r"|-s|--summary|--show(?:=[\w,]+)?",
     "losetup": rf"|-a|--all|-l|--list|-j{_N}",
     "launchctl": r"list(?: [\w.-]+)?|version|help",

@@ -86,6 +86,12 @@ _COLLECTIONS = frozenset(
 )
 """Reading verbs that are the object of the verb before them: `iam_update_group`."""
 _RENEWED = frozenset("key keys token tokens secret secrets password credentials".split())
+_SHARED_OUT = frozenset("market time screen work vote bike ride car file network folder profit revenue".split())
+"""What makes `share` a noun after it: `market_share_data`."""
+_FALSE = frozenset(("fake", "false", "bogus", "forged"))
+_OF_TESTS = frozenset("positive positives negative negatives alarm alarms".split())
+_ISSUED = frozenset("certificate certificates alert alerts warning warnings credentials".split())
+"""What is issued, whatever its kind: `issue_fire_alert`, `generate_tls_certificate`."""
 _CALCULATORS = frozenset("calculator calc math maths arithmetic".split())
 _LONGEST = 256
 _OBJECTS = (
@@ -138,6 +144,9 @@ def _judge_words(words: Sequence[str], name: str) -> Name:
     read_at = next((at for at, word in enumerate(words) if _reads(word) and not _is_act(words, at)), None)
     if words and words[-1] in v.HARMS and (words[0] not in READS or words[0] in v.READ_NOUNS):
         return Name(Says.ACTS, "does harm", words[-1])
+    false = _FALSE.intersection(words) if words and words[0] in (*_FALSE, "generate") else ()
+    if false and words[-1] in o.FAKED and _OF_TESTS.isdisjoint(words):
+        return Name(Says.ACTS, "does harm", min(false))
     if (
         words
         and (read_at is None or words[0] in v.HARMFUL)
@@ -267,7 +276,8 @@ def _ends(words: Sequence[str], read_at: int) -> Name | None:
     if last in ACTS and at > read_at + 1 and _act(words, at) is not None:
         sure = v.SHOWN.isdisjoint(words[:2]) or words[at - 1] in _JOINS
         return Name(Says.ACTS if sure else Says.UNCLEAR, ACTS[last], last)
-    if last in _LAST and (at > read_at + 1 or (read_at > 0 and words[read_at].endswith("s"))):
+    thing = read_at > 0 and (words[read_at].endswith("s") or words[read_at] in ("plan", "list", "group"))
+    if last in _LAST and (at > read_at + 1 or thing):
         return Name(Says.UNCLEAR, MAY_ACT[last], last)
     return None
 
@@ -344,8 +354,12 @@ def _may_act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
     what = MAY_ACT[word]
     if at == len(words) - 1 == 2 and words[1] in _JOINS and words[0] in READS:
         return what, word, True
+    if word == "open" and not follows and at > 0 and words[at - 1] in o.OPENED_LAST:
+        return what, word, False
     if word == "open" and not o.OPENED.intersection(follows):
         return None
+    if word == "access" and at == 0 and follows and follows[-1] in o.INFORMATION and o.RESTRICTED.isdisjoint(follows):
+        return what, word, False
     if word in o.CARRIERS and any(carried in o.CARRIED for carried in follows):
         return None
     if harmless(word, follows[-1:]):
@@ -353,8 +367,12 @@ def _may_act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
     if not follows:
         is_noun = at > 0 and word in v.NOUNLIKE and words[at - 1] not in v.SURFACES
         return None if is_noun else (what, word, False)
+    if word in o.FIRST_OBJECTS and len(follows) == 1 and follows[0] in o.FIRST_OBJECTS[word]:
+        shares = word == "share" and words[at - 1] not in _SHARED_OUT
+        return (what, word, False) if at == 0 or shares else None
     if word in v.NOUNLIKE:
-        return None if follows[0] in v.ABOUT else (what, word, False)
+        changed = at == 0 and word in o.GRADUAL and follows[-1] in v.CHANGED
+        return None if follows[0] in v.ABOUT and not changed else (what, word, False)
     return what, word, at == 0 and follows[0] not in v.ABOUT
 
 
@@ -369,6 +387,8 @@ def _pair(words: Sequence[str]) -> Name | None:
                 return Name(Says.ACTS, what, f"{word} {other}")
         if word == "regenerate" and words[-1] in _RENEWED:
             return Name(Says.ACTS, "changes access", f"{word} {words[-1]}")
+        if word in ("issue", "generate") and at == 0 and words[-1] in _ISSUED:
+            return Name(Says.ACTS, "sends" if word == "issue" else "changes access", f"{word} {words[-1]}")
         if word in o.LOOSE:
             last = next((other for other in words[at + 1 : at + 4] if other not in o.BETWEEN), "")
             if what := _PAIRS.get((word, last)) or _PAIRS.get((word, last.removesuffix("s"))):

@@ -29,7 +29,9 @@ PAIRS: Mapping[str, str] = {
         "loop+song shuffle+queue "
         "go+to pick+up issue+prescription take+off power+on power+off plug+in speed+up slow+down ramp+up ramp+down "
         "throw+away throw+out dim+light dim+lamp dim+screen land+drone land+plane land+aircraft park+car park+vehicle "
-        "tow+car tow+vehicle vent+gas seed+cloud spray+pesticide spray+herbicide spray+chemical spray+water pump+water "
+        "tow+car tow+vehicle vent+gas vent+chamber vent+tank trip+breaker trip+turbine trip+relay "
+        "force+output force+coil shed+load dose+chemical "
+        "seed+cloud spray+pesticide spray+herbicide spray+chemical spray+water pump+water "
         "drill+well drill+hole flip+switch tilt+camera dock+ship feed+pet feed+dog feed+cat feed+fish feed+animal "
         "treat+patient operate+device "
         "operate+machine operate+vehicle operate+valve operate+robot operate+crane operate+switch perform+intervention "
@@ -38,7 +40,8 @@ PAIRS: Mapping[str, str] = {
         "pickup+object dirty+object use+up empty+liquid cool+object"
     ),
     "sends": (
-        "file+tax file+taxes ship+order ship+orders ship+package ship+item file+complaint file+claim "
+        "file+tax file+taxes ship+order ship+orders ship+package ship+item ship+parcel ship+product ship+passport "
+        "ship+gift ship+document ship+goods ship+device file+complaint file+claim "
         "file+report file+lawsuit file+dispute text+user text+customer text+contact "
         "text+number text+phone text+person text+message make+call ping+webhook ping+user ping+team ping+person "
         "ping+channel page+oncall page+engineer page+team page+user alert+user alert+users alert+team alert+staff "
@@ -78,7 +81,7 @@ PAIRS: Mapping[str, str] = {
         "reverse+payment reverse+charge reverse+transfer levy+tax levy+fine invoice+customer invoice+client "
         "discount+product reward+user"
     ),
-    "books": "check+in make+reservation make+booking make+appointment",
+    "books": "check+in make+reservation make+booking make+appointment select+seat pick+seat choose+seat",
     "changes what is stored": (
         "mark+read mark+as "
         "set+up find+replace search+replace handle+request handle+dialog generate+deepfake raise+ticket raise+case "
@@ -97,6 +100,7 @@ PAIRS: Mapping[str, str] = {
     "shares": "make+public share+detail share+info share+address",
     "runs something": (
         "power+shell windows+shell system+shell linux+shell kick+off open+terminal call+tool spin+up spin+down "
+        "train+model train+classifier tune+model "
         "ssh+command ssh+exec ssh+run remote+access remote+command remote+exec remote+shell"
     ),
     "deletes": (
@@ -117,6 +121,15 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
             "tokens fine command commands order orders visa diagnosis diagnoses badge diploma diplomas "
             "passport passports subpoena warrant ban"
         ),
+    ),
+    "trip": ("controls a device", "breaker breakers turbine relay"),
+    "vent": ("controls a device", "gas chamber tank reactor"),
+    "shed": ("controls a device", "load loads"),
+    "train": ("runs something", "model models classifier network lora"),
+    "tune": ("runs something", "model models"),
+    "resize": (
+        "changes what is stored",
+        "instance instances vm disk disks volume volumes cluster clusters pool partition server database drive",
     ),
     "force": ("runs something", "sync resync synchronization synchronisation refresh update restart rebuild rerun"),
     "generate": (
@@ -169,7 +182,13 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
     ),
     "facilitate": ("pays", "payment payments transaction transactions transfer transfers purchase"),
     "handle": ("changes what is stored", "case cases refund refunds payment payments request requests return returns"),
-    "ship": ("sends", "order orders package packages parcel item items goods"),
+    "ship": (
+        "sends",
+        (
+            "order orders package packages parcel parcels item items goods product products passport gift document "
+            "documents device devices shipment medication sample samples"
+        ),
+    ),
     "fire": ("runs something", "event events webhook webhooks trigger triggers applet action"),
     "pick": ("controls a device", "up"),
     "bring": (
@@ -248,6 +267,8 @@ COMPOUNDS = frozenset(
         "security+group security+groups resource+group resource+groups deploy+key deploy+keys deploy+token "
         "deploy+tokens merge+request merge+requests merge+base merge+train "
         "merge+trains merge+conflict merge+conflicts merge+access pull+request pull+requests reserve+price "
+        "reserve+level reserve+levels reserve+ratio reserve+requirements reserve+bank "
+        "access+rights access+right access+level access+levels handle+time handle+times "
         "assign+rules approve+rules login+name login+names login+page login+url login+history login+attempts "
         "login+details end+point end+points end+user end+users end+date end+time auto+complete show+ticket "
         "show+tickets show+seat show+seats follow+ups cp+code cp+codes "
@@ -292,6 +313,31 @@ CARRIED = frozenset(
 )
 """Objects with which light verbs read or compute."""
 
+ANNOUNCED = frozenset(
+    "alert alerts warning warnings advisory advisories notice notices statement recall evacuation".split()
+)
+"""What is issued to people: `issues a fire alert`."""
+
+CHOSEN = frozenset("seat seats candidate winner".split())
+"""What is booked or decided by selecting it."""
+
+FAKED = frozenset(
+    "video videos image images photo photos audio voice news article articles review reviews report reports claim "
+    "claims record records evidence testimonial testimonials id ids identity invoice invoices certificate "
+    "certificates prescription prescriptions document documents profile profiles account accounts".split()
+)
+"""What does harm if it is false."""
+
+FIRST_OBJECTS: Mapping[str, frozenset[str]] = {
+    "share": frozenset("data result results log logs code history details info url".split()),
+    "post": frozenset("data result results".split()),
+    "email": frozenset("data result results".split()),
+    "store": frozenset("data value values result results metadata state".split()),
+    "record": frozenset(("activity", "value", "result")),
+    "log": frozenset(("time", "activity")),
+}
+"""Verbs that are also nouns, and their objects at the end of a name that they begin: `share_data`."""
+
 HARMLESS_WITH: Mapping[str, frozenset[str]] = {
     "apply": frozenset(
         "regression algorithm formula theorem rate rates brackets filter filters smoothing equation heuristics "
@@ -314,6 +360,7 @@ HARMLESS_WITH: Mapping[str, frozenset[str]] = {
         "list lists current information info data details status example examples metadata statistics history results "
         "logs".split()
     ),
+    "log": frozenset("thought thoughts reasoning".split()),
     "bypass": frozenset("cache caching pagination paging".split()),
 }
 """Acting verbs, and the objects with which they only compute, report or skip."""
@@ -325,3 +372,14 @@ OPENED = frozenset(
     "barrier port firewall tunnel".split()
 )
 """Objects that `open` acts on."""
+
+OPENED_LAST = frozenset("door doors garage gate gates valve valves blinds shutter hatch barrier trunk".split())
+"""Devices after which `open` is a verb at the end of a name: `valve_open`."""
+
+INFORMATION = frozenset("guidelines forecast website webpage sources article articles news documentation".split())
+"""What a tool only reads when it accesses it, if its description begins by reading."""
+
+RESTRICTED = frozenset(
+    "confidential sensitive restricted private classified biometric personal secret protected secure admin".split()
+)
+"""What is not for everybody to read."""

@@ -3,6 +3,7 @@
 The positions of verbs in a sentence are analysed in `tool_descriptions`.
 """
 
+import itertools
 from collections.abc import Sequence
 
 from interlock.policy.definitions import foreign_verbs
@@ -49,6 +50,12 @@ _MUTATIONS = frozenset(("mutation", "mutations"))
 _SURELY = frozenset("update set put move clear reset".split())
 _PERFORMS = frozenset("perform performs performing conduct conducts conducting".split())
 _MAKES = frozenset("make makes making file files filing".split())
+_ISSUES = frozenset("issue issues issuing".split())
+_CHOOSES = frozenset("select selects choose chooses pick picks".split())
+_PRODUCES = frozenset(
+    "generate generates produce produces create creates make makes write writes compose composes draft drafts".split()
+)
+_FALSE = frozenset("fake false fabricated forged bogus".split())
 _MADE_OF = {
     **dict.fromkeys(
         "payment payments purchase purchases transfer transfers donation deposit transaction".split(), "pays"
@@ -120,6 +127,12 @@ def _act_on_object(tokens: Sequence[str], at: int, *, leading: bool) -> tuple[st
     if (by := BY_OBJECT.get(word)) and not by[1].isdisjoint(follows[:end]) and _is_sent_to_somebody(tokens, at):
         return by[0], word
     last = follows[end - 1] if end else ""
+    if word in _ISSUES and not o.ANNOUNCED.isdisjoint(follows[:end]):
+        return "sends", word
+    if leading and word in _CHOOSES and last in o.CHOSEN:
+        return "books", word
+    if leading and word in _PRODUCES and _is_false(follows):
+        return "does harm", word
     if word in ("file", "files") and leading and follows[:end][-2:] == ["tax", "return"]:
         return "sends", word
     if word in ("request", "requests") and last not in v.ABOUT and not o.REQUESTED.isdisjoint(follows[:end]):
@@ -138,6 +151,8 @@ def _is_verb(tokens: Sequence[str], at: int, verb: str, *, leading: bool) -> boo
     if leading and verb == "reply" and following == "to":
         return True
     if leading and following in v.CHANGED and verb not in v.NOUNLIKE and (word != verb or verb in _SURELY):
+        return True
+    if leading and word in o.GRADUAL and following in v.CHANGED:
         return True
     if following in v.ABOUT or following in _NOUN_BEFORE:
         return leading and verb not in v.NOUNLIKE and following in ("and", "or", ",")
@@ -189,6 +204,8 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
         return True
     if verb in ("call", "authorize") and follows[:1] == ["this"] and follows[1:2] in _THIS:
         return True
+    if verb == "control" and follows[:1] in (["how"], ["which"], ["what"]) and "you" in tokens[max(0, at - 2) : at]:
+        return True
     if verb == "print" and not _SCREEN.isdisjoint(follows):
         return True
     if verb == "order" and not {"ascending", "descending"}.isdisjoint(follows):
@@ -218,6 +235,11 @@ def _is_given_to_others(follows: Sequence[str], verb: str) -> bool:
         whom = follows[to] if to else ""
         return (whom in v.DETERMINERS or whom.endswith("s")) and _TOLD_TO.isdisjoint(follows)
     return "from" in follows and not _ASKED.isdisjoint(follows)
+
+
+def _is_false(follows: Sequence[str]) -> bool:
+    """Whether what is produced is false and does harm as such: `a fake video`, not `fake test data`."""
+    return any(one in _FALSE and other in o.FAKED for one, other in itertools.pairwise(follows))
 
 
 def _stores(tokens: Sequence[str], at: int) -> bool:

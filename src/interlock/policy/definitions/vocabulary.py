@@ -69,7 +69,7 @@ ACTS: Mapping[str, str] = {
         "shut tap click swipe drag inject administer takeoff eject jettison pressurize "
         "depressurize ventilate irrigate fertilize pollinate mow sterilize sterilise disinfect extinguish humidify "
         "dehumidify defrost maneuver manoeuvre refuel recharge unload unplug energize neutralize neutralise regulate "
-        "tighten loosen widen electrify irradiate thaw unseal fumigate plow excavate dredge manufacture"
+        "tighten loosen widen electrify irradiate thaw unseal scram inhibit fumigate plow excavate dredge manufacture"
     ),
     "acts on people or goods": (
         "detain imprison apprehend extradite deport banish expel oust impeach prosecute indict conscript recruit "
@@ -131,7 +131,7 @@ HEADS: Mapping[str, str] = {
         "modification insertion replacement restoration reconfiguration submission installation amendment "
         "adjustment duplication reallocation migration ingestion overwriting creation"
     ),
-    "controls a device": "hotkey shortcut",
+    "controls a device": "hotkey shortcut throw smash",
     "does harm": "diversion infection intimidation interruption coercion defamation",
 }
 """Nouns derived from acting verbs; they count as the last word of a name, unless the description says that it reads."""
@@ -149,13 +149,14 @@ HARMS = frozenset(
     "hijack hijacking extortion blackmail embezzlement exfiltration ransomware spoofing sniffing eavesdropping "
     "misrepresentation misdiagnosis malpractice neglect breach attack attacks manipulation harvesting stalking "
     "harassment poisoning sabotaging laundering corruption disruption scandal misuse falsehood crash injection "
-    "surveillance alteration alterations retraction keylog keylogger keylogging hydra portscan portscanner".split()
+    "surveillance alteration alterations retraction deprivation defacement "
+    "keylog keylogger keylogging hydra portscan portscanner".split()
 )
 """Nouns for harm; they count as the last word of a name that does not lead with reading."""
 
 HARMFUL = frozenset(
-    "backdoor rce fraudulent covert unlawful illegal unauthorized unauthorised malicious ponzi phishing fake "
-    "deepfake".split()
+    "backdoor rce fraudulent covert stealth stealthy clandestine destructive unlawful illegal unauthorized "
+    "unauthorised malicious ponzi phishing fake deepfake".split()
 )
 """Words for the victim or manner of harm; they do not count if the last word is one of `GUARDS`."""
 
