@@ -73,12 +73,13 @@ def _quick_files() -> Iterator[None]:
     if not is_roomy or "TMPDIR" in os.environ:
         yield
         return
-    folder = tempfile.mkdtemp(prefix="tests-", dir=MEMORY)
+    maker, folder = os.getpid(), tempfile.mkdtemp(prefix="tests-", dir=MEMORY)
     os.environ["TMPDIR"], tempfile.tempdir = folder, None
     try:
         yield
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if os.getpid() == maker:  # an exception that ends a forked process comes by here too
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _run() -> int:
