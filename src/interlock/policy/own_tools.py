@@ -29,6 +29,14 @@ _BROWSER_TOUCHES = frozenset(
 )
 
 
+_LOOK = re.compile(
+    r"(?P<name>goto|go_back|go_forward|noop|scroll|hover|new_tab|tab_focus)\("
+    r"(?:\s*(?:'[^'\n\\]*'|\"[^\"\n\\]*\"|-?\d+(?:\.\d+)?)\s*(?:,|(?=\))))*\)\s*;?(?:\s*#.*)?"
+)
+"""A step of a browser's script that only looks: `goto("https://…")`, `scroll(0, 200)`."""
+_QUOTED = re.compile(r"'([^'\n\\]*)'|\"([^\"\n\\]*)\"")
+
+
 def lists(value: Sequence[Any]) -> Iterator[list[str]]:
     """The texts of a list, and those of every list inside it."""
     rest: list[Sequence[Any]] = [value]
@@ -96,11 +104,22 @@ def _browser(args: Mapping[str, Any], is_builtin: bool) -> Iterable[Raised]:
                 found.append(kinds.BROWSER_ACTS)
         elif name not in _BROWSER_READS:
             found.append(kinds.BROWSER_ACTS)
-    elif action is not None or {"script", "javascript", "code", "expression", "function"} & {
-        key.lower() for key in args
-    }:
+    elif action is not None:
         found.append(kinds.BROWSER_ACTS)
+    else:
+        for key, value in args.items():
+            if key.lower() in ("script", "javascript", "code", "expression", "function"):
+                found += _page_script(value)
     return found
+
+
+def _page_script(script: Any) -> Iterable[Raised]:
+    """Findings for a browser's script: none for steps that go to public pages and look, otherwise that it acts."""
+    steps = [line.strip() for line in script.splitlines()] if isinstance(script, str) and len(script) < 2_000 else [""]
+    if not any(steps) or not all(not step or step.startswith("#") or _LOOK.fullmatch(step) for step in steps):
+        return (kinds.BROWSER_ACTS,)
+    goes = [step for step in steps if step.startswith("goto")]
+    return [found for step in goes for one, two in _QUOTED.findall(step) for found in urls.judge(one or two, ours=True)]
 
 
 def _database(args: Mapping[str, Any], is_builtin: bool) -> Iterable[Raised]:

@@ -41,6 +41,10 @@ def risk(tool: str, args: dict[str, Any], description: str = "", schema: Any = N
         ("get_trips", {"source": "New York", "destination": "Boston"}, "Gets trips", None),
         ("get_prices", {"data_source": "the exchange"}, "Gets prices", None),
         ("compare_tables", {"method": "merge"}, "Compares two tables", None),
+        ("str_replace_editor", {"command": "view", "path": "tides.py"}, "", None),
+        ("finish", {"answer": "The tide is high"}, "", None),
+        ("complete", {"response": "The tide is high"}, "", None),
+        ("text_editor", {"command": "view", "path": "tides.py"}, "Views, creates and edits files", None),
     ],
 )
 def test_what_is_chosen_to_be_read_is_not_held(tool: str, args: dict[str, Any], description: str, schema: Any) -> None:
@@ -52,6 +56,11 @@ def test_what_is_chosen_to_be_read_is_not_held(tool: str, args: dict[str, Any], 
     [
         ("manage_badges", {"action": "delete", "id": 3}, "Manages badges", BADGES),
         ("manage_badges", {}, "Manages badges", BADGES),
+        ("finish", {}, "", None),
+        ("complete", {"response": "x", "order_id": 4}, "", None),
+        ("complete", {"response": "x"}, "Completes the order of a customer", None),
+        ("str_replace_editor", {"command": "create", "path": "tides.py"}, "", None),
+        ("str_replace_editor", {"command": "view"}, "Sends files to the harbour master", None),
         ("http_request", {"method": "GET", "url": "https://a.example/x?_method=PUT"}, "Makes an HTTP request", CALLS),
         ("http_request", {"method": "GET", "url": "https://a.example/b/1/delete"}, "Makes an HTTP request", CALLS),
         ("manage_badges", {"action": "list "}, "Manages badges", BADGES),

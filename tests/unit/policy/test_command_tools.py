@@ -73,6 +73,12 @@ ip addr show en0
 ip -4 route list
 mount -v | grep ext4
 screen -ls
+sysctl -n hw.model
+localectl status
+timedatectl list-timezones
+system_profiler SPUSBDataType
+lpq -a
+ip neighbour show
 jar -tf pier.jar
 mapfile -t names < <(find . -name "*.csv")
 quayctl service version list
@@ -303,6 +309,7 @@ ANYTHING = "Execute any SQL query against the database. Use `change_tables` for 
         ("execute_sql", {"sql": "SELECT name FROM berths WHERE depth > 4"}),
         ("execute_sql", {"query": "WITH deep AS (SELECT 1) SELECT * FROM deep", "project_id": "quay"}),
         ("mcp__db__run_query", {"query": "EXPLAIN SELECT 1"}),
+        ("run_soql", {"query": "SELECT Id FROM Berth WHERE CALENDAR_YEAR(Built) = 1990"}),
         ("postgres_execute_query", {"statement": "SELECT count(*) FROM berths", "limit": 5}),
     ],
 )

@@ -35,6 +35,9 @@ dose_chemical | -
 inhibit_alarm | -
 scram_reactor | -
 robot_throw | -
+hold_key | -
+left_mouse_down | -
+finish_voyage | Signals that the task is done and deletes the logbook
 berth_plan_update | -
 BerthDefacement | -
 CrewDeprivation | -
@@ -514,6 +517,10 @@ get_berth_and_access_rights | Retrieve the access rights of a berth
 list_pumps | List the operational status and reserve levels of pumps
 handle_times | Calculate the average handle time of each pilot
 think | Logs a thought without changing data
+finish | Signals the completion of the current task
+stop | Indicate the task is complete and optionally provide an answer
+scroll_down | Moves the window down by 100 lines
+bash_output | Returns what a shell has printed
 tide_crawl | A crawler that starts from a page. You can control how deep it goes.
 get_market_share_data | -
 market_share_data | -

@@ -44,7 +44,7 @@ _NEUTRAL = frozenset(
 )
 _OF_CODE = frozenset("python code interpreter ipython jupyter repl snippet cell".split())
 _OF_SQL = frozenset(
-    "sql query queries statement database db postgres postgresql mysql mariadb sqlite duckdb snowflake".split()
+    "sql soql query queries statement database db postgres postgresql mysql mariadb sqlite duckdb snowflake".split()
 )
 _WITH_SQL = frozenset("raw read only select readonly data".split())
 _SQL_KEYS = frozenset("sql query statement sql_query sql_statement".split())

@@ -147,6 +147,7 @@ _ACCESS: Mapping[str, str] = {
 }
 _SECRETS: Mapping[str, str] = {
     "getent": r"g?shadow|passwd",
+    "get-adcomputer get-aduser get-adobject": r"(?i:.*(?:admpwd|mslaps|unicodepwd|userpassword|managedpassword))",
     "jq gojq": r".*(?:(?<![\w.$\"])env\b(?!\")|\$ENV|\bConfig\.Env\b)",
     "ffmpeg ffplay": r"(?:x11grab|gdigrab|kmsgrab|avfoundation|v4l2|video4linux2|dshow|pulse|alsa)$",
     "yq": r".*env\(",

@@ -42,7 +42,7 @@ _TELLS: Mapping[str, str] = {
     "yum dnf dnf4 dnf5 tdnf": _YUM,
     "brew": rf"--(?:prefix|cellar|cache|repository|caskroom){_N}?|services(?: (?:list|info)(?: --all|{_N})?)?|tap|"
     rf"(?:cleanup|upgrade|autoremove){_N}* (?:--dry-run|-n){_N}*",
-    "ip": rf"(?:-(?:br|brief|c|color|4|6|s|j|json|o|d) )*(?:a|addr|address|l|link|r|route|ro|n|neigh|rule|maddr)"
+    "ip": rf"(?:-(?:br|brief|c|color|4|6|s|j|json|o|d) )*(?:a|addr|address|l|link|r|ro|route|n|neigh|neighbour|rule)"
     rf"(?: (?:show|list|ls|s)(?: (?:dev|up|table|type))?{_N}?)?",
     "mount": r"|-[lv]|--show-labels|-t [\w,]+|-l -t [\w,]+",
     "swapon": r"|-s|--summary|--show(?:=[\w,]+)?",
@@ -52,6 +52,10 @@ _TELLS: Mapping[str, str] = {
     "chkconfig": r"(?:--list)?(?: ?(?!-)[\w@.-]+)?",
     "rc-update": r"|show(?: -v)?|-v|--verbose",
     "rc-status": r"[\w -]*",
+    "sysctl": r"(?:-[aneNbq]+(?: |$))?(?:[\w./]+(?: |$))*",
+    "localectl timedatectl hostnamectl": r"(?:status|show|list-[a-z-]+|timesync-status)?(?: --(?:no-pager|all))*",
+    "system_profiler": r"(?:(?:^| )(?:SP\w+|-json|-xml|-detailLevel \w+))*",
+    "lpq lpstat": r"(?:(?:^| )-[adlprstv]+)*",
     "service": r"[\w@.-]+ status|--status-all",
     "ldconfig": r"-p|--print-cache|-V",
     "kill": r"-(?:l|L|-list)(?: \w+)?|-0(?: \d+)+",

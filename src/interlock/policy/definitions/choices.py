@@ -24,6 +24,8 @@ _SHOWS = v.SHOWS | frozenset("read status info query check inspect exists histor
 _ALL = frozenset("manage manages managing management manager crud handle handles perform performs".split())
 _REQUESTS = frozenset("request requests make makes send sends".split())
 _HTTP = _REQUESTS | frozenset("http https api rest call url raw web client tool method endpoint".split())
+_EDITORS = frozenset("str string replace based edit editor editing text file code tool".split())
+"""Words of which names of editors consist."""
 _WORD = re.compile(r"[A-Za-z]+")
 _ACT_IN_ADDRESS = re.compile(
     r"[/?&=](?:delete|remove|destroy|erase|purge|drop|send|pay|transfer|withdraw|revoke|shutdown|reboot)(?=[/?&=#_.-]|\Z)|[?&]_?method=",
@@ -63,12 +65,13 @@ def chosen(name: str, description: str, schema: Any, choices: tuple[tuple[str, s
     """
     fields = schema.get("properties") if isinstance(schema, Mapping) else None
     words, dropped = parts(name), set(_ALL)
-    if not choices or not (isinstance(fields, Mapping) or (fields is None and _HTTP.issuperset(words))):
+    edits = fields is None and _EDITORS.issuperset(words)
+    if not choices or not (isinstance(fields, Mapping) or edits or (fields is None and _HTTP.issuperset(words))):
         return None
-    fields = fields or {}
+    fields, dropped = fields or {}, dropped | (verbs_like("changes what is stored") if edits else set())
     for key, value in choices:
         offered = frozenset(_offered(fields.get(key)))
-        if value.upper() in _ASKED and not fields:
+        if not fields and (edits or value.upper() in _ASKED):
             offered = frozenset((value,))
         if value not in offered or not _reads(value):
             return None
@@ -77,7 +80,7 @@ def chosen(name: str, description: str, schema: Any, choices: tuple[tuple[str, s
         words = _without(words, offered - {value})
         for what in {what for other in offered for what in _does(other)}:
             dropped |= verbs_like(what)
-    plain = _ALL | _REQUESTS if _HTTP.issuperset(words) else _ALL
+    plain = _ALL | (_REQUESTS if _HTTP.issuperset(words) else _EDITORS if edits else frozenset())
     kept = "_".join("read" if word in plain else word for word in words)
     if read_name(kept).says is Says.ACTS:
         return None

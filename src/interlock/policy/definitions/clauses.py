@@ -38,6 +38,9 @@ _SHOWN = frozenset("value values output outputs result results response response
 _OUTPUT = frozenset("output outputs result results response responses".split())
 _LEFT_OUT = frozenset("removed deleted discarded dropped erased".split())
 _CONTAINS = frozenset("include includes contain contains are is have has can may".split())
+_SIGNALS = frozenset("signal signals indicate indicates".split())
+_COMPLETION = frozenset("completion complete completed done finished end".split())
+_ITS_WORK = frozenset("task conversation interaction session goal turn".split())
 _PEOPLE = frozenset("owners users admins administrators members people".split())
 _ENTITLED = frozenset("authorized authorised entitled".split())
 _INPUTS = frozenset(
@@ -166,6 +169,11 @@ def is_of_what_is_shown(tokens: Sequence[str], at: int) -> bool:
 def is_about_output(tokens: Sequence[str]) -> bool:
     """Whether a sentence is about what is returned: `Response includes …`, `Results are …`."""
     return len(tokens) > 1 and tokens[0] in _OUTPUT and tokens[1] in _CONTAINS
+
+
+def ends_task(tokens: Sequence[str]) -> bool:
+    """Whether a sentence only says that the agent has done its task: `Signals the completion of the task.`"""
+    return tokens[0] in _SIGNALS and not _ITS_WORK.isdisjoint(tokens) and not _COMPLETION.isdisjoint(tokens[1:8])
 
 
 def is_about_people(tokens: Sequence[str], lead: int) -> bool:

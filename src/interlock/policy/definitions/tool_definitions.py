@@ -20,6 +20,8 @@ __all__ = ["looks_red", "words"]
 _DEEPEST = 32
 _MOST = 4096
 _CHOICES = frozenset("action actions operation op method mode command cmd verb do task".split())
+_ANSWERS = frozenset("answer final_answer response result message summary thought task_completed success".split())
+"""Arguments by which an agent tells its user what it has found."""
 _FIELD_NOUNS = v.ABOUT | frozenset(
     "key token mask by at from until since period fields field window flag format path url uri".split()
 )
@@ -38,6 +40,8 @@ def looks_red(
     reason = _cached_judgement(name, description, schema, hints, ())
     if reason is None:
         return _state_given(name, description, args)
+    if _gives_answer(name, description, args):
+        return None
     if not (choices := chooses(args)):
         return reason
     return _cached_judgement(name, description, schema, hints, choices)
@@ -57,6 +61,18 @@ def _cached_judgement(
         _seen.clear()
     _seen[key] = (schema, hints, reason)
     return reason
+
+
+def _gives_answer(name: str, description: str, args: Any) -> bool:
+    """Whether a call only ends the agent's own work with an answer to its user: `finish` with `answer`."""
+    if (
+        type(args) is not dict
+        or not args
+        or not _ANSWERS.issuperset(args)
+        or name.lower() not in ("finish", "complete")
+    ):
+        return False
+    return not description or read_prose(description).act is None
 
 
 def _state_given(name: str, description: str, args: Any) -> str | None:

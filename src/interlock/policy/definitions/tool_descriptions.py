@@ -162,6 +162,8 @@ def _judge(tokens: Sequence[str], *, first: bool, reading: bool) -> tuple[tuple[
     """The act in a sentence, and whether it leads with reading; `reading`: whether an earlier sentence did."""
     if (risk := clauses.possible_side_effect(tokens)) is not None:
         return risk, False
+    if first and clauses.ends_task(tokens):
+        return _later(tokens, 0, reads=True), True
     if first and clauses.is_about_output(tokens):
         return _later(tokens, 1, reads=True), True
     lead = _lead(tokens)

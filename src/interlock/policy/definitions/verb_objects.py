@@ -30,7 +30,7 @@ PAIRS: Mapping[str, str] = {
         "go+to pick+up issue+prescription take+off power+on power+off plug+in speed+up slow+down ramp+up ramp+down "
         "throw+away throw+out dim+light dim+lamp dim+screen land+drone land+plane land+aircraft park+car park+vehicle "
         "tow+car tow+vehicle vent+gas vent+chamber vent+tank trip+breaker trip+turbine trip+relay "
-        "force+output force+coil shed+load dose+chemical "
+        "hold+key mouse+down mouse+up key+down key+up force+output force+coil shed+load dose+chemical "
         "seed+cloud spray+pesticide spray+herbicide spray+chemical spray+water pump+water "
         "drill+well drill+hole flip+switch tilt+camera dock+ship feed+pet feed+dog feed+cat feed+fish feed+animal "
         "treat+patient operate+device "
@@ -268,7 +268,7 @@ COMPOUNDS = frozenset(
         "deploy+tokens merge+request merge+requests merge+base merge+train "
         "merge+trains merge+conflict merge+conflicts merge+access pull+request pull+requests reserve+price "
         "reserve+level reserve+levels reserve+ratio reserve+requirements reserve+bank "
-        "access+rights access+right access+level access+levels handle+time handle+times "
+        "access+rights access+right access+level access+levels handle+time handle+times bash+output shell+output "
         "assign+rules approve+rules login+name login+names login+page login+url login+history login+attempts "
         "login+details end+point end+points end+user end+users end+date end+time auto+complete show+ticket "
         "show+tickets show+seat show+seats follow+ups cp+code cp+codes "
@@ -360,6 +360,7 @@ HARMLESS_WITH: Mapping[str, frozenset[str]] = {
         "list lists current information info data details status example examples metadata statistics history results "
         "logs".split()
     ),
+    "move": frozenset("window viewport cursor pointer".split()),
     "log": frozenset("thought thoughts reasoning".split()),
     "bypass": frozenset("cache caching pagination paging".split()),
 }

@@ -28,6 +28,8 @@ COMPUTES = frozenset(
     bitor bitor_agg bitoragg bitshiftleft bitshiftright bitwise_and bitwise_and_agg bitwise_count bitwise_left_shift
     bitwise_not bitwise_or bitwise_or_agg bitwise_right_shift bitwise_xor bitwise_xor_agg bitxor bitxor_agg bitxoragg
     bm25 bool bool_and bool_or booland booland_agg boolean boolnot boolor boolor_agg boolxor boolxor_agg broadcast
+    calendar_month calendar_quarter calendar_year convertcurrency day_in_month day_in_week day_in_year day_only
+    fiscal_month fiscal_quarter fiscal_year hour_in_day week_in_month week_in_year
     bson_extract_bigint bson_extract_bson bson_extract_double bson_extract_string bson_match_any_exists btrim by
     byte_length bytea byteacat bytealike byteanlike cardinality case casefold cast cast_to_str_type cbrt ceil ceiling
     center changes char char_length character character_length charindex charset check check_json check_xml checksum

@@ -19,6 +19,7 @@ _FOLDERS = (
     "etc/wireguard etc/openvpn .config/rclone .local/share/keyrings etc/sudoers.d .terraform.d .interlock "
     "var/lib/pam base-passwd .oci .config/hub .config/sops .config/solana .config/chromium brave-browser "
     "application_support/google/chrome application_support/firefox application_support/bravesoftware .subversion/auth "
+    ".bash_sessions .zsh_sessions "
     ".filezilla .config/filezilla .remmina .config/remmina .local/share/remmina .purple .m2/settings.xml "
     ".gradle/gradle.properties .composer/auth.json .config/composer/auth.json .codex/auth.json .cursor/mcp.json "
     "claude/claude_desktop_config.json kubernetes.io/serviceaccount system32/config microsoft/credentials "
