@@ -21,12 +21,14 @@ import pytest
 from tests import fork_server, processes
 
 ROOT = Path(__file__).resolve().parent.parent
-APART = ("contract/store", "contract/tools", "contract/runner", "contract/desk", "contract/scheduler")
+APART = (
+    "contract/browser", "contract/desk", "contract/runner", "contract/scheduler", "contract/store", "contract/tools",
+)  # fmt: skip
 SHARES: dict[str, tuple[str, ...]] = {
     "pure parts and the store": ("unit", "contract/store"),
     "runs, kills and earlier releases": ("contract/runner", "contract/tools", "migration", "chaos"),
     "layers above runs": ("contract", *(f"--ignore=tests/{folder}" for folder in APART)),
-    "from outside": ("integration", "contract/scheduler"),
+    "from outside": ("integration", "contract/browser", "contract/scheduler"),
     "whole processes and the desk": ("e2e", "contract/desk"),
 }
 """What each process is told. Most of them wait for a disk or a process most of the time."""
