@@ -164,6 +164,7 @@ def test_nor_what_its_schema_does(name: str, schema: object) -> None:
         {"status": {"enum": ["sent", "deleted", "send", "delete"]}},
         {"x": {"description": "Id of the order to get. Only those sent by the user."}},
         {"x": {"description": "Whether to remove duplicates"}},
+        {"removeScripts": {"type": "boolean"}, "remove_comments": {"type": "boolean"}},
     ],
 )
 def test_fields_of_a_tool_that_reads_are_nouns(fields: object) -> None:

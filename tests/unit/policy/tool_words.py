@@ -36,6 +36,25 @@ inhibit_alarm | -
 scram_reactor | -
 robot_throw | -
 hold_key | -
+inform_crew | Informs the passengers of a delay
+inform_public | -
+refer_sailor | Refers the patient to a doctor
+declare_emergency | -
+acquire_land | Acquire the land of a pier
+compensate_skipper | -
+get_tides | 获取潮汐，然后发布到网站
+list_tides | 列出潮汐，包括删除潮汐的功能
+certify_pilot | -
+decontaminate_deck | -
+implement_berth_rules | Implement a new policy for berths
+establish_berths | Establish a speed limit for a fairway
+program_firmware | -
+operate_pumps | Operate the reactor of a submarine
+issue_harbour_loan | -
+report_oil_spill | -
+file_customs_declaration | -
+file_duty | File the application of a berth
+enter_tides | Enter the tides into the logbook
 left_mouse_down | -
 finish_voyage | Signals that the task is done and deletes the logbook
 berth_plan_update | -
@@ -519,6 +538,14 @@ handle_times | Calculate the average handle time of each pilot
 think | Logs a thought without changing data
 finish | Signals the completion of the current task
 stop | Indicate the task is complete and optionally provide an answer
+get_turn | Indicates whose turn it is
+secure_random_int | Generates a random number
+search_tides | Fetches and organizes search results
+tide_scores | Calculates a score. Assigns points to each tide.
+subtract_tides | Adds two tensors
+read_tides | Reads tides. MAINTAINS BACKWARD COMPATIBILITY with the first version.
+get_tide_news | 获取潮汐新闻，包含港口发布、船舶移动及经验分享
+list_tide_changes | 列出潮汐表的更新日志
 scroll_down | Moves the window down by 100 lines
 bash_output | Returns what a shell has printed
 tide_crawl | A crawler that starts from a page. You can control how deep it goes.

@@ -91,6 +91,9 @@ _CHINESE_READS = re.compile(
 _CHINESE_CLAUSE = re.compile(
     r"[，。；、,.;:：！!\s（）()]+|并且|并|然后|接着|随后|以及|或者|或|及|再|後|后(?=[删发支转修更])"
 )
+_CHINESE_CONTENTS = re.compile(r"(?:包含|包括|涵盖)(?![^。；！？\n]*(?:功能|操作|并|然后))[^。；！？;!?\n]*")
+"""The list of what a tool returns: `包含产品发布、应用推荐`."""
+_CHINESE_NOUN = re.compile("日志|记录|时间|日期|状态|列表|历史|次数|数量|版本|者|人员|设备|平台|攻略|趋势")
 _ENDING: Mapping[str, str] = {
     "sends": "送信|送付|送る|送り|転送|返信|通知|전송|발송|보내",
     "pays": "支払|決済|購入|振込|送金|返金|注文|課金|결제|송금|구매|환불",
@@ -118,9 +121,14 @@ def act_in_cjk(text: str) -> tuple[str, str] | None:
         return None
     if _KANA.search(text) or _JAPANESE.search(text) or _HANGUL.search(text):
         return _verb_last(text)
+    if reads_first := _CHINESE_READS.match(text.lstrip()[:8]) is not None:
+        text = _CHINESE_CONTENTS.sub("", text)
     for clause in _CHINESE_CLAUSE.split(text):
         found = [
-            (match.start(), what, match.group()) for what, acts in _CHINESE_ACTS for match in acts.finditer(clause)
+            (match.start(), what, match.group())
+            for what, acts in _CHINESE_ACTS
+            for match in acts.finditer(clause)
+            if not (reads_first and _is_chinese_noun(clause, match.start(), match.end()))
         ]
         if found:
             start, what, word = min(found)
@@ -128,6 +136,11 @@ def act_in_cjk(text: str) -> tuple[str, str] | None:
             if reads is None or reads.start() > start:
                 return what, word
     return None
+
+
+def _is_chinese_noun(clause: str, start: int, end: int) -> bool:
+    """Whether a verb is part of a noun in the description of a reading tool: `特定组件的更新日志`."""
+    return clause[:start].endswith("的") or _CHINESE_NOUN.match(clause, end) is not None
 
 
 def _verb_last(text: str) -> tuple[str, str] | None:

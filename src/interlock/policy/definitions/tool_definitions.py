@@ -20,6 +20,8 @@ __all__ = ["looks_red", "words"]
 _DEEPEST = 32
 _MOST = 4096
 _CHOICES = frozenset("action actions operation op method mode command cmd verb do task".split())
+_STRIPPED = v.STRIPPED | frozenset("scripts script styles style meta ads links images".split())
+"""What a reading tool leaves out of what it returns: `removeScripts`."""
 _ANSWERS = frozenset("answer final_answer response result message summary thought task_completed success".split())
 """Arguments by which an agent tells its user what it has found."""
 _FIELD_NOUNS = v.ABOUT | frozenset(
@@ -166,6 +168,8 @@ def _field(name: str, *, reads: bool) -> tuple[str, str] | None:
     if not found or (len(found) > 1 and found[1] in _FIELD_NOUNS and found[1] != "by") or found[:2] in o.COMPOUNDS:
         return None
     what = ACTS.get(found[0])
+    if reads and found[0] in v.STRIPPERS and len(found) == 2 and found[1] in _STRIPPED:
+        return None
     if what in v.GRAVE and (len(found) > 1 or not reads or what in ("deletes", "sends")):
         return what, found[0]
     return None

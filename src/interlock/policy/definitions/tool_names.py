@@ -10,6 +10,7 @@ from enum import Enum
 from functools import lru_cache
 
 from interlock.policy.definitions import foreign_verbs, returned_credentials
+from interlock.policy.definitions import name_words as n
 from interlock.policy.definitions import verb_objects as o
 from interlock.policy.definitions import vocabulary as v
 from interlock.policy.definitions.verb_forms import agent, gerunds, pasts, third
@@ -62,7 +63,7 @@ AGENTS = {
 }
 """Agent nouns as names of tools: `closer`, `dropper`."""
 _JOINS = frozenset({"and", "then", "or", "n", "plus", "also"}) | foreign_verbs.JOINS
-_PAIRS = {tuple(pair.split("+")): what for pair, what in _by_word(o.PAIRS).items()}
+_PAIRS = {tuple(pair.split("+")): what for pair, what in _by_word(n.PAIRS).items()}
 _LOOKED_AT = frozenset(("check", "status", "history", "forecast", "estimate"))
 """Last words of names that ask about the acts before them: `restock_check`, `upgrade_downgrade_history`."""
 _LAST = frozenset("set update put close upload import mark move patch reset".split())
@@ -90,8 +91,6 @@ _SHARED_OUT = frozenset("market time screen work vote bike ride car file network
 """What makes `share` a noun after it: `market_share_data`."""
 _FALSE = frozenset(("fake", "false", "bogus", "forged"))
 _OF_TESTS = frozenset("positive positives negative negatives alarm alarms".split())
-_ISSUED = frozenset("certificate certificates alert alerts warning warnings credentials".split())
-"""What is issued, whatever its kind: `issue_fire_alert`, `generate_tls_certificate`."""
 _CALCULATORS = frozenset("calculator calc math maths arithmetic".split())
 _LONGEST = 256
 _OBJECTS = (
@@ -354,11 +353,11 @@ def _may_act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
     what = MAY_ACT[word]
     if at == len(words) - 1 == 2 and words[1] in _JOINS and words[0] in READS:
         return what, word, True
-    if word == "open" and not follows and at > 0 and words[at - 1] in o.OPENED_LAST:
+    if word == "open" and not follows and at > 0 and words[at - 1] in n.OPENED_LAST:
         return what, word, False
     if word == "open" and not o.OPENED.intersection(follows):
         return None
-    if word == "access" and at == 0 and follows and follows[-1] in o.INFORMATION and o.RESTRICTED.isdisjoint(follows):
+    if word == "access" and at == 0 and follows and follows[-1] in n.INFORMATION and n.RESTRICTED.isdisjoint(follows):
         return what, word, False
     if word in o.CARRIERS and any(carried in o.CARRIED for carried in follows):
         return None
@@ -367,7 +366,7 @@ def _may_act(words: Sequence[str], at: int) -> tuple[str, str, bool] | None:
     if not follows:
         is_noun = at > 0 and word in v.NOUNLIKE and words[at - 1] not in v.SURFACES
         return None if is_noun else (what, word, False)
-    if word in o.FIRST_OBJECTS and len(follows) == 1 and follows[0] in o.FIRST_OBJECTS[word]:
+    if word in n.FIRST_OBJECTS and len(follows) == 1 and follows[0] in n.FIRST_OBJECTS[word]:
         shares = word == "share" and words[at - 1] not in _SHARED_OUT
         return (what, word, False) if at == 0 or shares else None
     if word in v.NOUNLIKE:
@@ -387,10 +386,10 @@ def _pair(words: Sequence[str]) -> Name | None:
                 return Name(Says.ACTS, what, f"{word} {other}")
         if word == "regenerate" and words[-1] in _RENEWED:
             return Name(Says.ACTS, "changes access", f"{word} {words[-1]}")
-        if word in ("issue", "generate") and at == 0 and words[-1] in _ISSUED:
-            return Name(Says.ACTS, "sends" if word == "issue" else "changes access", f"{word} {words[-1]}")
-        if word in o.LOOSE:
-            last = next((other for other in words[at + 1 : at + 4] if other not in o.BETWEEN), "")
+        if at == 0 and words[-1] in n.AT_END.get(word, ()):
+            return Name(Says.ACTS, "changes access" if word == "generate" else "sends", f"{word} {words[-1]}")
+        if word in n.LOOSE:
+            last = next((other for other in words[at + 1 : at + 4] if other not in n.BETWEEN), "")
             if what := _PAIRS.get((word, last)) or _PAIRS.get((word, last.removesuffix("s"))):
                 return Name(Says.ACTS, what, f"{word} {last}")
     return None

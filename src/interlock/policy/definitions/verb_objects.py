@@ -1,116 +1,10 @@
-"""Word tables: objects that decide whether a verb acts or reads, and word pairs that act together.
+"""Word tables: objects that decide whether a verb acts or reads, and compound nouns.
 
-Data only. The verbs are in `vocabulary`; positions in a text are analysed in `tool_names` and `verb_senses`.
+Data only. The verbs are in `vocabulary`, word pairs of names in `name_words`; positions in a text are analysed in
+`tool_names` and `verb_senses`.
 """
 
 from collections.abc import Mapping
-
-PAIRS: Mapping[str, str] = {
-    "does harm": (
-        "dump+hash dump+hashes dump+cookie dump+token dump+memory dump+lsass dump+process capture+keystroke "
-        "log+keystroke record+keystroke export+wallet jam+signal jam+gps scrape+email scrape+emails fire+employee "
-        "kafka+produce extend+offer plant+evidence plant+bomb plant+malware plant+backdoor skip+verification "
-        "skip+approval skip+inspection "
-        "skip+maintenance skip+collection skip+dose attack+server attack+host attack+target attack+site attack+website "
-        "attack+network attack+system damage+property damage+equipment crash+server crash+system rig+election rig+vote "
-        "rig+auction rig+bid spread+misinformation spread+disinformation spread+rumor spread+malware spread+propaganda "
-        "hide+evidence hide+log hide+transaction hide+activity hide+asset suppress+alert suppress+alarm "
-        "suppress+warning suppress+evidence suppress+vote suppress+notification ignore+alert ignore+alarm "
-        "ignore+warning conduct+attack conduct+raid conduct+strike test+fire self+destruct shoot+target shoot+missile "
-        "fire+missile fire+weapon censor+post censor+article censor+content censor+news mine+bitcoin mine+crypto "
-        "mine+coin generate+malware "
-        "generate+ransomware generate+spam generate+disinformation generate+misinformation generate+propaganda "
-        "fire+worker fire+staff crack+hash crack+hashes port+scan port+scanner subnet+scan arp+scan "
-        "nuclei+scan generate+payload generate+exploit generate+shellcode test+payload "
-        "api+fuzzer http+intruder"
-    ),
-    "controls a device": (
-        "skip+song skip+track honk+horn next+song next+track previous+track previous+song seek+song "
-        "loop+song shuffle+queue "
-        "go+to pick+up issue+prescription take+off power+on power+off plug+in speed+up slow+down ramp+up ramp+down "
-        "throw+away throw+out dim+light dim+lamp dim+screen land+drone land+plane land+aircraft park+car park+vehicle "
-        "tow+car tow+vehicle vent+gas vent+chamber vent+tank trip+breaker trip+turbine trip+relay "
-        "hold+key mouse+down mouse+up key+down key+up force+output force+coil shed+load dose+chemical "
-        "seed+cloud spray+pesticide spray+herbicide spray+chemical spray+water pump+water "
-        "drill+well drill+hole flip+switch tilt+camera dock+ship feed+pet feed+dog feed+cat feed+fish feed+animal "
-        "treat+patient operate+device "
-        "operate+machine operate+vehicle operate+valve operate+robot operate+crane operate+switch perform+intervention "
-        "perform+surgery perform+transplant perform+takeover take+photo take+picture take+selfie mine+resource "
-        "mine+resources mine+asteroid mine+ore break+object slice+object throw+object open+object close+object "
-        "pickup+object dirty+object use+up empty+liquid cool+object"
-    ),
-    "sends": (
-        "file+tax file+taxes ship+order ship+orders ship+package ship+item ship+parcel ship+product ship+passport "
-        "ship+gift ship+document ship+goods ship+device file+complaint file+claim "
-        "file+report file+lawsuit file+dispute text+user text+customer text+contact "
-        "text+number text+phone text+person text+message make+call ping+webhook ping+user ping+team ping+person "
-        "ping+channel page+oncall page+engineer page+team page+user alert+user alert+users alert+team alert+staff "
-        "alert+customer alert+authorities report+incident report+abuse report+spam report+crime report+fraud "
-        "report+phishing report+post report+comment "
-        "report+account report+tweet quote+tweet report+user report+violation report+emergency "
-        "report+outage issue+alert issue+warning issue+notice issue+statement issue+recall sound+alarm hang+up "
-        "ask+customer ask+client respond+event respond+invitation respond+invite respond+review "
-        "respond+ticket hail+taxi "
-        "page+doctor "
-        "ask+supplier ask+vendor"
-    ),
-    "changes access": (
-        "sign+in log+in log+out sign+up generate+key generate+token generate+code generate+secret "
-        "generate+credentials log+off "
-        "issue+token issue+certificate issue+license issue+permit freeze+account freeze+card freeze+asset "
-        "freeze+fund freeze+user freeze+wallet "
-        "freeze+balance freeze+transaction opt+in opt+out take+over take+ownership issue+subpoena issue+warrant "
-        "issue+ban generate+certificate temporary+access temp+access assume+role restrict+access "
-        "restrict+user restrict+app restrict+apps apps+restrict regenerate+key regenerate+token regenerate+secret "
-        "regenerate+password regenerate+credentials "
-        "restrict+account "
-        "veto+bill veto+proposal "
-        "sanction+user sanction+company sanction+country jail+user lift+ban lift+restriction onboard+user "
-        "onboard+employee onboard+customer onboard+vendor root+device ground+flight"
-    ),
-    "pays": (
-        "top+up check+out make+payment make+transaction make+transfer make+purchase make+order generate+invoice "
-        "process+payment process+refund process+order process+transaction issue+credit issue+refund issue+invoice "
-        "issue+card issue+payment issue+voucher bridge+token "
-        "bridge+asset short+stock short+share rebalance+portfolio spend+budget "
-        "spend+money collect+payment collect+payments capture+payment capture+funds "
-        "hold+funds raise+invoice raise+funds raise+limit process+claim process+return process+withdrawal "
-        "handle+refund handle+payment handle+return "
-        "capture+charge charge+capture capture+order order+capture capture+authorization "
-        "claim+reward claim+bounty claim+airdrop claim+prize claim+bonus cash+out award+contract reverse+transaction "
-        "reverse+payment reverse+charge reverse+transfer levy+tax levy+fine invoice+customer invoice+client "
-        "discount+product reward+user"
-    ),
-    "books": "check+in make+reservation make+booking make+appointment select+seat pick+seat choose+seat",
-    "changes what is stored": (
-        "mark+read mark+as "
-        "set+up find+replace search+replace handle+request handle+dialog generate+deepfake raise+ticket raise+case "
-        "raise+dispute "
-        "raise+claim cherry+pick duplicate+page duplicate+database duplicate+task duplicate+document duplicate+record "
-        "duplicate+file duplicate+event duplicate+project duplicate+issue duplicate+template duplicate+sheet "
-        "convert+lead resize+instance resize+vm resize+disk resize+volume resize+cluster flash+firmware "
-        "duplicate+card duplicate+board extend+lease extend+deadline extend+loan extend+subscription "
-        "extend+reservation extend+booking extend+stay extend+trial extend+contract extend+session extend+expiry "
-        "delay+payment delay+flight delay+shipment delay+treatment delay+delivery delay+order grade+student "
-        "grade+exam mount+volume mount+drive "
-        "mount+disk mount+share mount+filesystem back+up zero+out lay+off git+init init+repo init+repository "
-        "init+project format+cell format+cells "
-        "format+range format+row format+rows format+column format+columns format+slide format+worksheet"
-    ),
-    "shares": "make+public share+detail share+info share+address",
-    "runs something": (
-        "power+shell windows+shell system+shell linux+shell kick+off open+terminal call+tool spin+up spin+down "
-        "train+model train+classifier tune+model "
-        "ssh+command ssh+exec ssh+run remote+access remote+command remote+exec remote+shell"
-    ),
-    "deletes": (
-        "empty+trash empty+bin empty+cache empty+bucket empty+queue empty+cart empty+folder tear+down "
-        "get+rid format+disk format+drive encrypt+file encrypt+disk encrypt+drive encrypt+folder encrypt+database "
-        "encrypt+directory encrypt+volume encrypt+server take+down factory+reset"
-    ),
-    "publishes": "go+live post+status",
-}
-"""Two words of a name that act together, adjacent or with a word of `BETWEEN` between them."""
 
 BY_OBJECT: Mapping[str, tuple[str, str]] = {
     "issue": (
@@ -119,9 +13,22 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
             "refund refunds credit credits invoice invoices voucher vouchers coupon card cards payment payments "
             "cheque certificate certificates license permit prescription prescriptions medication medications token "
             "tokens fine command commands order orders visa diagnosis diagnoses badge diploma diplomas "
-            "passport passports subpoena warrant ban"
+            "passport passports subpoena warrant ban loan loans clearance"
         ),
     ),
+    "inform": (
+        "sends",
+        (
+            "public passengers passenger customers customer residents authorities police family families patients "
+            "patient employees staff citizens stakeholders tenants investors media press parents"
+        ),
+    ),
+    "refer": ("sends", "patient patients"),
+    "declare": ("sends", "goods emergency bankruptcy war income dividend"),
+    "acquire": ("pays", "land rights permit license property company shares assets"),
+    "implement": ("changes what is stored", "policy policies restrictions ban measures change changes controls"),
+    "establish": ("changes what is stored", "limit limits rule rules"),
+    "program": ("changes what is stored", "firmware ecu controller microcontroller"),
     "trip": ("controls a device", "breaker breakers turbine relay"),
     "vent": ("controls a device", "gas chamber tank reactor"),
     "shed": ("controls a device", "load loads"),
@@ -159,7 +66,10 @@ BY_OBJECT: Mapping[str, tuple[str, str]] = {
     "mount": ("changes what is stored", "volume drive disk share filesystem"),
     "skip": ("does harm", "verification approval inspection maintenance collection dose"),
     "format": ("changes what is stored", "cell cells range worksheet slide slides"),
-    "operate": ("controls a device", "device machine vehicle valve robot crane switch drone"),
+    "operate": (
+        "controls a device",
+        "device machine machinery vehicle valve robot crane switch drone reactor aircraft",
+    ),
     "treat": ("controls a device", "patient patients"),
     "mine": ("controls a device", "resource resources asteroid ore bitcoin crypto coins"),
     "throw": ("deletes", "away out"),
@@ -242,15 +152,6 @@ PHRASAL: Mapping[str, tuple[str, str]] = {
 }
 """Verbs that act with a particle after their object: `takes rights away`."""
 
-BETWEEN = frozenset(
-    "phone voice bank online emergency a an the new api access my user auth audio video invite temporary guest "
-    "door entry backup to x ssh temp temporary".split()
-)
-"""Words that may be between the two of a pair."""
-
-LOOSE = frozenset("respond generate make process handle issue raise collect capture report".split())
-"""First words of pairs that may be separated by a word of `BETWEEN`."""
-
 RETURNED = frozenset("item items order orders product products package shipment purchase device delivered book".split())
 """Goods that are returned to a shop, not data returned to the caller."""
 
@@ -269,6 +170,7 @@ COMPOUNDS = frozenset(
         "merge+trains merge+conflict merge+conflicts merge+access pull+request pull+requests reserve+price "
         "reserve+level reserve+levels reserve+ratio reserve+requirements reserve+bank "
         "access+rights access+right access+level access+levels handle+time handle+times bash+output shell+output "
+        "secure+random secure+token "
         "assign+rules approve+rules login+name login+names login+page login+url login+history login+attempts "
         "login+details end+point end+points end+user end+users end+date end+time auto+complete show+ticket "
         "show+tickets show+seat show+seats follow+ups cp+code cp+codes "
@@ -328,16 +230,6 @@ FAKED = frozenset(
 )
 """What does harm if it is false."""
 
-FIRST_OBJECTS: Mapping[str, frozenset[str]] = {
-    "share": frozenset("data result results log logs code history details info url".split()),
-    "post": frozenset("data result results".split()),
-    "email": frozenset("data result results".split()),
-    "store": frozenset("data value values result results metadata state".split()),
-    "record": frozenset(("activity", "value", "result")),
-    "log": frozenset(("time", "activity")),
-}
-"""Verbs that are also nouns, and their objects at the end of a name that they begin: `share_data`."""
-
 HARMLESS_WITH: Mapping[str, frozenset[str]] = {
     "apply": frozenset(
         "regression algorithm formula theorem rate rates brackets filter filters smoothing equation heuristics "
@@ -361,6 +253,10 @@ HARMLESS_WITH: Mapping[str, frozenset[str]] = {
         "logs".split()
     ),
     "move": frozenset("window viewport cursor pointer".split()),
+    "assign": frozenset("score scores point points class grade weight weights value values".split()),
+    "organize": frozenset("results result output search information".split()),
+    "maintain": frozenset("compatibility backward context".split()),
+    "scale": frozenset("tensor matrix vector array features".split()),
     "log": frozenset("thought thoughts reasoning".split()),
     "bypass": frozenset("cache caching pagination paging".split()),
 }
@@ -373,14 +269,3 @@ OPENED = frozenset(
     "barrier port firewall tunnel".split()
 )
 """Objects that `open` acts on."""
-
-OPENED_LAST = frozenset("door doors garage gate gates valve valves blinds shutter hatch barrier trunk".split())
-"""Devices after which `open` is a verb at the end of a name: `valve_open`."""
-
-INFORMATION = frozenset("guidelines forecast website webpage sources article articles news documentation".split())
-"""What a tool only reads when it accesses it, if its description begins by reading."""
-
-RESTRICTED = frozenset(
-    "confidential sensitive restricted private classified biometric personal secret protected secure admin".split()
-)
-"""What is not for everybody to read."""

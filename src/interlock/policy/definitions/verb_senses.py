@@ -23,7 +23,8 @@ _NOUN_BEFORE = _PREPOSITIONS - {"in", "to", "on", "for", "with", "into", "at", "
 _IS = frozenset("is are has exists exist".split())
 _CONFIRMED = frozenset("that whether if identity availability existence accuracy validity".split())
 INTO = frozenset(
-    "incorporate incorporates load loads loading integrate integrates integrating embed embeds feed feeds".split()
+    "incorporate incorporates enter enters entering "
+    "load loads loading integrate integrates integrating embed embeds feed feeds".split()
 )
 EXPORTS = frozenset("export exports exporting extract extracts back backs".split())
 _OUTSIDE = frozenset(
@@ -63,7 +64,8 @@ _MADE_OF = {
     **dict.fromkeys("reservation reservations booking bookings appointment appointments".split(), "books"),
     **dict.fromkeys(
         "call calls complaint complaints claim claims dispute disputes lawsuit lawsuits case cases motion motions "
-        "grievance grievances patent patents announcement taxes "
+        "grievance grievances patent patents announcement taxes declaration declarations "
+        "charges application applications "
         "petition appeal".split(),
         "sends",
     ),
@@ -194,7 +196,9 @@ def _only_reads(tokens: Sequence[str], at: int, verb: str) -> bool:
         return True
     if verb == "change" and {"working", "current"}.intersection(follows) and "directory" in follows:
         return True
-    if verb == "add" and (not {"numeric", "elements"}.isdisjoint(follows) or follows[:3] in _ADDED):
+    if verb == "add" and (
+        not {"numeric", "elements", "tensors", "matrices", "vectors"}.isdisjoint(follows) or follows[:3] in _ADDED
+    ):
         return True
     if verb == "send" and "get" in follows[:3] and not {"request", "requests"}.isdisjoint(follows):
         return True

@@ -13,7 +13,7 @@ ACTS: Mapping[str, str] = {
     "pays": (
         "pay settle prepay buy sell withdraw donate remit reimburse redeem invest borrow lend liquidate "
         "checkout renew subscribe wager gamble waive overcharge repurchase retransfer "
-        "redeposit rebill rebalance"
+        "redeposit rebill rebalance compensate"
     ),
     "publishes": "publish repost deploy announce syndicate merge reupload",
     "shares": "disclose reshare expose leak exfiltrate unshare reinvite",
@@ -28,7 +28,7 @@ ACTS: Mapping[str, str] = {
     "changes access": (
         "grant revoke authorize authorise impersonate unlock promote demote unban suspend reinstate approve reject "
         "deny whitelist blacklist allowlist denylist assign elevate login logout authenticate chmod chown "
-        "sudo unblock entitle protect disapprove quarantine overrule offboard"
+        "sudo unblock entitle protect disapprove quarantine overrule offboard certify"
     ),
     "changes what is stored": (
         "hide create modify edit alter add insert append prepend write replace rename upsert "
@@ -69,7 +69,8 @@ ACTS: Mapping[str, str] = {
         "shut tap click swipe drag inject administer takeoff eject jettison pressurize "
         "depressurize ventilate irrigate fertilize pollinate mow sterilize sterilise disinfect extinguish humidify "
         "dehumidify defrost maneuver manoeuvre refuel recharge unload unplug energize neutralize neutralise regulate "
-        "tighten loosen widen electrify irradiate thaw unseal scram inhibit fumigate plow excavate dredge manufacture"
+        "tighten loosen widen electrify irradiate thaw unseal decontaminate scram "
+        "inhibit fumigate plow excavate dredge manufacture"
     ),
     "acts on people or goods": (
         "detain imprison apprehend extradite deport banish expel oust impeach prosecute indict conscript recruit "
@@ -202,7 +203,8 @@ READS = frozenset(
     "convert translate transcribe extract parse tokenize encode decode hash format render preview screenshot "
     "capture snapshot explain answer ask think reason reflect plan brainstorm generate simulate test lint measure "
     "sum subtract multiply divide round average filter sort group aggregate cluster select choose pick return "
-    "returns provide report tell know learn about determine geocode locate navigate traverse walk visit crawl "
+    "returns provide report tell know learn about determine indicate quantify "
+    "geocode locate navigate traverse walk visit crawl "
     "scrape download export load cat grep head tail wc pwd ls du cd tree stat whoami history status info details "
     "trace visualize visualise plot chart draw graph introspect enumerate iterate exists has is are can who what "
     "when where which how why help echo reverse interpret correlate score normalize normalise dedupe quote price "
