@@ -3,6 +3,7 @@
 Models and tools may send either; what cannot be stored becomes U+FFFD, the replacement character.
 """
 
+import json
 import re
 from typing import Any
 
@@ -29,6 +30,11 @@ def visible(text: object, *, one_line: bool = False) -> str:
     """A text whose control and invisible characters are spelled out, so that they cannot change how it is read."""
     shown = _STEERS.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
     return " ".join(shown.split()) if one_line else shown
+
+
+def visible_json(text: str) -> str:
+    """JSON whose invisible characters are spelled out, as escapes of JSON, so that it still means the same."""
+    return _STEERS.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def amount(count: int, one: str, many: str | None = None) -> str:

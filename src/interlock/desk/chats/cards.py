@@ -4,7 +4,7 @@ Their contents are composed in `drawing`; each surface renders them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -34,6 +34,8 @@ class Passage:
     heading: str | None = None
     verbatim: bool = False
     """A command, a diff, JSON: shown unformatted."""
+    is_diff: bool = field(default=False, compare=False)
+    """Whether we made the text by comparing two: a surface may colour its lines. Not what an agent says is a diff."""
 
 
 @dataclass(frozen=True, slots=True)

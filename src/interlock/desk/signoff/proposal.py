@@ -68,8 +68,9 @@ def _change(args: Mapping[str, Any], before: Before | None) -> Passage | None:
         return None
     what = "Change of" if before is not None else "New file"
     found = difflib.unified_diff(_lines(old), _lines(new), "now", "then", lineterm="")
-    text = "\n".join(found) or "(no difference: the file says this already)"
-    return Passage(words(text), words(f"{what} {args['path']}"), verbatim=True)
+    text = "\n".join(found)
+    shown = words(text or "(no difference: the file says this already)")
+    return Passage(shown, words(f"{what} {args['path']}"), verbatim=True, is_diff=bool(text))
 
 
 def _pair(args: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -120,13 +121,15 @@ def _plan(plan: Sequence[Mapping[str, Any]]) -> str:
 def _definitions(request: Mapping[str, Any]) -> Passage:
     """The definition of a tool before and after its change."""
     old, new = (json.loads(request[name]) if request[name] else {} for name in ("before", "after"))
-    return Passage(words(_difference(_pretty(old), _pretty(new))), "Change of its definition", verbatim=True)
+    return Passage(
+        words(_difference(_pretty(old), _pretty(new))), "Change of its definition", verbatim=True, is_diff=True
+    )
 
 
 def edits(before: object, after: object) -> list[Passage]:
     """The diff of arguments edited by a person."""
     found = _difference(_pretty(scrub_value(before)), _pretty(scrub_value(after)))
-    return [Passage(words(found), "Changed by a person", verbatim=True)]
+    return [Passage(words(found), "Changed by a person", verbatim=True, is_diff=True)]
 
 
 def _pretty(value: object) -> str:

@@ -13,7 +13,7 @@ def parsed(text: str) -> dict[str, Any]:
     than the one they read.
     """
     try:
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number, parse_int=_whole_number)
     except RecursionError as error:
         raise UsageError("the arguments nest too deep") from error
     except json.JSONDecodeError as error:
@@ -31,6 +31,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise UsageError(f"the key `{name[:60]}` stands in the arguments twice: leave one of them")
         found[name] = value
     return found
+
+
+def _whole_number(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError as error:
+        raise UsageError(f"a number of {len(digits):,} digits is too long") from error
 
 
 def _no_number(name: str) -> Any:

@@ -1,6 +1,7 @@
 """Renders templates to HTML, and the headers that every response of the page has.
 
-INVARIANT: texts are escaped; no script and no style stands in a page, so that nothing an agent writes can become one.
+INVARIANT: texts are escaped, and characters that turn or hide text are spelled out; no script and no style stands in a
+page, so that nothing an agent writes can become one.
 """
 
 from importlib.resources import files
@@ -10,6 +11,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, Response
 
+from interlock.core.text import visible
+from interlock.desk.chats.cards import Passage
 from interlock.desk.chats.wording import dollars, moment
 
 SECURE = {
@@ -30,31 +33,33 @@ STATIC = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "ima
 
 def told(text: str) -> Markup:
     """A text in which what stands between backticks is shown as code."""
-    parts = str(text).split("`")
+    whole = visible(text)
+    parts = whole.split("`")
     if len(parts) % 2 == 0:
-        return escape(text)
+        return escape(whole)
     shown = (Markup("<code>{}</code>").format(part) if n % 2 else escape(part) for n, part in enumerate(parts))
     return Markup("").join(shown)
 
 
-DIFFS = ("--- now\n+++ then\n", "--- before\n+++ after\n")
-"""How the diffs of `proposal` begin."""
-
-
-def diffed(text: str) -> Markup:
+def verbatim(passage: Passage) -> Markup:
     """A verbatim text; if it is a diff, its added and removed lines are marked as such."""
-    if not text.startswith(DIFFS):
+    text = visible(passage.text)
+    if not passage.is_diff:
         return Markup("\n{}").format(text)
     kinds = {"+": "added", "-": "removed"}
     lines = [(kinds.get(line[:1], "same"), line) for line in text.split("\n")]
     return Markup("").join(Markup('<span class="{}">{}\n</span>').format(*each) for each in lines)
 
 
+def _shown(value: object) -> object:
+    return visible(value) if type(value) is str else value
+
+
 _ENVIRONMENT = Environment(
     loader=PackageLoader("interlock.web.page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-    lstrip_blocks=True,
+    lstrip_blocks=True, finalize=_shown,
 )  # fmt: skip
-_ENVIRONMENT.filters.update(told=told, diffed=diffed, moment=moment, dollars=dollars)
+_ENVIRONMENT.filters.update(told=told, verbatim=verbatim, moment=moment, dollars=dollars)
 
 
 def html(template: str, status: int = 200, **values: Any) -> Response:

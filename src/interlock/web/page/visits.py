@@ -1,5 +1,6 @@
 """One request of a signed-in person, and the frame of every page: its menu, the squad's mode, who is signed in."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -49,7 +50,7 @@ Handler = Callable[[Visit], Awaitable[Response]]
 
 
 async def whole(visit: Visit, template: str, status: int = 200, **values: Any) -> Response:
-    """A page with its frame."""
+    """A page with its frame, rendered beside the event loop: what agents wrote may be long."""
     counted = await listings.status(visit.runtime)
     sees_all = visit.who.project is None
     frame: View = {
@@ -61,4 +62,4 @@ async def whole(visit: Visit, template: str, status: int = 200, **values: Any) -
         "waiting": counted["approvals_pending"] if sees_all else None,
         "alerts": counted["alerts_open"] if sees_all else None,
     }
-    return html(template, status, frame=frame, **values)
+    return await asyncio.to_thread(html, template, status, frame=frame, **values)
