@@ -69,7 +69,7 @@ async def _door(
 
     box.relay(listens=True)
     services = Services(Live(box.runtime), box.answers, Gate(box.runtime))
-    site = Site(Services(services.live, box.answers, Gate(box.runtime, "web")))
+    site = Site(Services(services.live, box.answers, services.gate.beside("web")))
     listening = listen(host, port)
     name, bound = listening.getsockname()[:2]
     hooks = [Hook(path, handle) for path, handle in surfaces.hooks.items()]

@@ -113,7 +113,7 @@ class BadBody(InterlockError):
         super().__init__(detail)
 
 
-async def body_of(request: Request, body_s: float = BODY_S) -> bytes:
+async def body_of(request: Request, body_s: float = BODY_S, *, most_bytes: int = MOST_BYTES) -> bytes:
     """The whole body of a request; once it is larger than allowed, no more of it is read.
 
     Raises BadBody.
@@ -123,8 +123,8 @@ async def body_of(request: Request, body_s: float = BODY_S) -> bytes:
         async with asyncio.timeout(body_s):
             async for chunk in request.stream():
                 found += chunk
-                if len(found) > MOST_BYTES:
-                    raise BadBody(413, f"the body is larger than {MOST_BYTES:,} bytes")
+                if len(found) > most_bytes:
+                    raise BadBody(413, f"the body is larger than {most_bytes:,} bytes")
     except ClientDisconnect as error:
         raise BadBody(400, "the request ended before its body did") from error
     except TimeoutError as error:

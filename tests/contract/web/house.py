@@ -64,7 +64,7 @@ async def house(folder: Path, *replies: Any, executes: bool = True, **settings: 
 
         token = str((await tokens.create(runtime, person, f"tests {uuid4()}"))["token"])
         within = api(services, version="0", most_bytes=MOST_BYTES, body_s=BODY_S)
-        for_page = Services(services.live, box.answers, Gate(runtime, "web"))
+        for_page = Services(services.live, box.answers, services.gate.beside("web"))
         app = application([], ready, api=within, page=Site(for_page).routes())
         client = httpx2.AsyncClient(
             base_url=f"http://127.0.0.1:{port}", headers={"Authorization": f"Bearer {token}"}, timeout=60

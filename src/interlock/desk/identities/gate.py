@@ -53,12 +53,18 @@ class Caller:
 
 
 class Gate:
-    """Authenticates callers by their tokens; one per process."""
+    """Authenticates callers by their tokens; one per process, and those `beside` it."""
 
     def __init__(self, context: DeskContext, surface: str = "http", *, fresh_s: float = FRESH_S) -> None:
         self._context, self._surface, self._fresh_s = context, surface, fresh_s
         self._known: OrderedDict[str, tuple[Any, float]] = OrderedDict()
         self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
+
+    def beside(self, surface: str) -> "Gate":
+        """A gate of this process for another surface: failed attempts at either count for both."""
+        other = Gate(self._context, surface, fresh_s=self._fresh_s)
+        other._known, other._failures = self._known, self._failures
+        return other
 
     async def caller(self, token: str | None, address: str) -> Caller:
         """Authenticates a token from an address.

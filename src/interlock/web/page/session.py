@@ -3,8 +3,9 @@
 Tokens are authenticated by the gate at every request, so that a revoked one ends its session.
 """
 
+import re
 from typing import Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,12 +13,18 @@ from starlette.responses import Response
 from interlock.core.errors import Refused, UsageError
 from interlock.desk.identities.gate import Caller, NotKnown
 from interlock.web.dependencies import Services
-from interlock.web.http import body_of
+from interlock.web.http import MOST_BYTES, body_of
 
+SECURE_COOKIE: Final = "__Host-interlock"
+"""The name over https: browsers take it from no sub-domain and over no plain connection."""
 COOKIE: Final = "interlock"
+"""The name without https. The port follows, since a browser does not keep apart what servers on one machine set."""
+_PORT = re.compile(r":([0-9]{1,5})$")
 LASTS_S = 12 * 3600
 """How long a browser keeps a session."""
 MOST_FIELDS = 20
+MOST_BYTES_OF_STRANGERS = 16 << 10
+"""The maximum size of the form to sign in, the only one that is read from somebody who has not."""
 
 
 class SignedOut(NotKnown):
@@ -26,7 +33,12 @@ class SignedOut(NotKnown):
 
 def token_of(request: Request) -> str:
     """The token of a request's session; empty if there is none."""
-    return request.cookies.get(COOKIE, "")
+    return request.cookies.get(SECURE_COOKIE) or request.cookies.get(_name(request), "")
+
+
+def _name(request: Request) -> str:
+    port = _PORT.search(request.headers.get("host", ""))
+    return f"{COOKIE}-{port[1]}" if port else COOKIE
 
 
 async def caller(request: Request, here: Services) -> Caller:
@@ -54,12 +66,16 @@ async def identified(request: Request, here: Services, token: str) -> Caller:
 def begin(request: Request, response: Response, token: str) -> None:
     """Keeps a token in the browser, where no script can read it."""
     is_secure = request.headers.get("origin", "").startswith("https:")
-    response.set_cookie(COOKIE, token, max_age=LASTS_S, path="/", secure=is_secure, httponly=True, samesite="lax")
+    name = SECURE_COOKIE if is_secure else _name(request)
+    response.set_cookie(name, token, max_age=LASTS_S, path="/", secure=is_secure, httponly=True, samesite="lax")
 
 
-def end(response: Response) -> None:
+def end(request: Request, response: Response) -> None:
     """Has the browser forget the token."""
-    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="lax")
+    for name in (SECURE_COOKIE, _name(request)):
+        is_secure = name == SECURE_COOKIE
+        if name in request.cookies:
+            response.delete_cookie(name, path="/", secure=is_secure, httponly=True, samesite="lax")
 
 
 def require_own(request: Request) -> None:
@@ -70,22 +86,25 @@ def require_own(request: Request) -> None:
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     is_own = site == "same-origin" if site is not None else origin is not None
     if is_own and origin is not None:
-        is_own = urlsplit(origin).netloc == request.headers.get("host")
+        is_own = origin in [f"{scheme}://{request.headers.get('host')}" for scheme in ("http", "https")]
     if not is_own:
         raise Refused("this form did not come from this page, and nothing was done: open the page, and send it there")
 
 
-async def form(request: Request) -> dict[str, str]:
+async def form(request: Request, *, most_bytes: int = MOST_BYTES) -> dict[str, str]:
     """The fields of a submitted form.
 
     Raises BadBody, UsageError.
     """
-    body = await body_of(request)
+    body = await body_of(request, most_bytes=most_bytes)
     try:
         fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
     except ValueError as error:
         raise UsageError("the form cannot be read: open the page anew, and send it there") from error
-    return {name: value.replace("\r\n", "\n") for name, value in fields}
+    found = {name: value.replace("\r\n", "\n") for name, value in fields}
+    if len(found) < len(fields):
+        raise UsageError("the form has a field twice: open the page anew, and send it there")
+    return found
 
 
 def within(path: str) -> str:

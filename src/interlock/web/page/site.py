@@ -22,6 +22,14 @@ from interlock.web.problems import status_of
 
 _log = logging.getLogger(__name__)
 SEE_OTHER = 303
+SENT_TO = (
+    "/approvals/{ident}/{verb}",
+    "/squad/{control}",
+    "/agents/{ident}/{control}",
+    "/alerts/{ident}/ack",
+    "/sign-out",
+)
+"""Where forms are sent to. Their answers stand at these addresses, which a person may open again."""
 
 
 class Site:
@@ -44,6 +52,7 @@ class Site:
             ("POST", "/agents/{ident}/{control}", agents.controlled),
             ("GET", "/alerts", alerts.listed),
             ("POST", "/alerts/{ident}/ack", alerts.acknowledged),
+            *(("GET", path, _back) for path in SENT_TO),
         )
         ours: list[BaseRoute] = [Route(p, self._for_people(handle), methods=[method]) for method, p, handle in table]
         public: tuple[tuple[str, str, Callable[[Request], Awaitable[Response]]], ...] = (
@@ -74,7 +83,7 @@ class Site:
 
     async def _sign_in(self, request: Request) -> Response:
         session.require_own(request)
-        fields = await session.form(request)
+        fields = await session.form(request, most_bytes=session.MOST_BYTES_OF_STRANGERS)
         token, going_to = fields.get("token", "").strip(), session.within(fields.get("next", "/"))
         try:
             await session.identified(request, self._here, token)
@@ -87,7 +96,7 @@ class Site:
     async def _sign_out(self, request: Request) -> Response:
         session.require_own(request)
         response = RedirectResponse("/sign-in", SEE_OTHER)
-        session.end(response)
+        session.end(request, response)
         return response
 
 
@@ -112,30 +121,49 @@ async def _response(handle: Callable[[Request], Awaitable[Response]], request: R
         if is_outage(error):
             _log.warning("the page could not be shown: %s", error)
         text = outage_message(error) if is_outage(error) else str(error)
-        return html("plain_fault", status_of(error), text=text)
+        if is_outage(error) and request.method == "POST":
+            text += "; whether what you sent was taken is not known: look before you send it again"
+        return html("plain_fault", status_of(error), text=text, back=_page_of(request))
     except Exception as error:  # noqa: BLE001 - a person gets a page, and the log the error
         ident = new_id("req")
         _log.error("request %s failed: %s", ident, type(error).__name__, exc_info=error)
-        return html("plain_fault", 500, text=f"something went wrong here: the log of this process has it as `{ident}`")
+        text = f"something went wrong here: the log of this process has it as `{ident}`"
+        return html("plain_fault", 500, text=text, back=_page_of(request))
+
+
+def _page_of(request: Request) -> str:
+    """The page that a request belongs to: of a form, the one that it is on."""
+    first, given = request.url.path.split("/")[1], request.path_params
+    if "verb" in given:
+        return f"/approvals/{quote(given['ident'], safe='')}"
+    if given and first != "approvals":
+        return f"/{first}"
+    return "/" if first in ("sign-in", "sign-out") else session.within(_asked_for(request))
+
+
+def _asked_for(request: Request) -> str:
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
 
 
 def _signed_out(request: Request, error: SignedOut) -> Response:
     """The way to the door; of a form that was sent, that it was not taken."""
-    asked_for = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    asked_for = _asked_for(request)
     if request.method == "POST":
-        back = session.within(request.url.path.rsplit("/", 1)[0] or "/")
-        response = html("sign_in", 401, next=back, fault=f"what you sent was not taken: {error}")
+        response = html("sign_in", 401, next=_page_of(request), fault=f"what you sent was not taken: {error}")
     elif request.url.path == "/live":
         response = Response(str(error), 401, media_type="text/plain")
     else:
         response = RedirectResponse(f"/sign-in?next={quote(asked_for)}" if asked_for != "/" else "/sign-in", SEE_OTHER)
-    if session.token_of(request):
-        session.end(response)
+    session.end(request, response)
     return response
 
 
 async def _home(_: Visit) -> Response:
     return RedirectResponse("/approvals", SEE_OTHER)
+
+
+async def _back(visit: Visit) -> Response:
+    return RedirectResponse(_page_of(visit.request), SEE_OTHER)
 
 
 async def _live(visit: Visit) -> Response:
