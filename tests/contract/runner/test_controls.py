@@ -183,6 +183,18 @@ async def test_restart_cuts_off_a_call_and_the_run_goes_on_by_itself(
     assert (again["runs"], again["changed"]) == ([], False)
 
 
+async def test_restart_reaches_one_agent_or_all_of_its_member(store: CountingStore, tmp_path: Path) -> None:
+    """Another project has the same persona, so that its name alone does not say which member is meant."""
+    stage = await staged(store, tmp_path, ScriptedModel(), project="another")
+    runs = [await stage.think(name=name) for name in ("one", "two")]
+    assert len(await stage.claim()) == 2
+    agent = (await stage.run(runs[0])).agent_id
+    one = await emergency.restart_agent(stage.runtime, stage.ada, agent)
+    assert [shown["id"] for shown in one["runs"]] == runs[:1]
+    both = await emergency.restart_agent(stage.runtime, stage.ada, agent, everywhere=True)
+    assert {shown["id"] for shown in both["runs"]} == set(runs)
+
+
 async def test_no_effect_begins_once_a_stop_is_on_record(store: CountingStore, tmp_path: Path) -> None:
     async def stopped(request: Any) -> Any:
         await set_mode(stage, Mode.STOPPED)

@@ -150,17 +150,19 @@ async def resume_agent(context: DeskContext, person: Person, agent: str) -> View
     return await _tried(context, _resume_agent, person, context.settings.project, agent, context.clock.now())
 
 
-async def restart_agent(context: DeskContext, person: Person, agent: str, *, reason: str | None = None) -> View:
+async def restart_agent(
+    context: DeskContext, person: Person, agent: str, *, reason: str | None = None, everywhere: bool = False
+) -> View:
     """Has what an agent is doing cut off; its runs go on from their last step, at their places, with who claims them.
 
-    Of a persona, what all its agents are doing. As `pause_agent`, but a pause or a quarantine stays as it is; about a
-    call whose outcome is unknown then, a person is asked.
+    Of a persona, what all its agents are doing; of an agent, that too if it is to be `everywhere`. As `pause_agent`,
+    but a pause or a quarantine stays as it is; about a call whose outcome is unknown then, a person is asked.
 
     Raises NotFound, Refused for a viewer.
     """
     require_operator(person, "restart agents")
     project, now = context.settings.project, context.clock.now()
-    return await context.store.write(_restart_agent, person, project, agent, _words(reason), now)
+    return await context.store.write(_restart_agent, person, project, agent, everywhere, _words(reason), now)
 
 
 def squad_view(tx: Tx) -> View:
@@ -320,9 +322,11 @@ def _resume_agent(tx: Tx, person: Person, project_id: str, agent: str, now: date
     return _after(tx, person, member, "RESUMED", None, [], changed, now)
 
 
-def _restart_agent(tx: Tx, person: Person, project_id: str, agent: str, why: str | None, now: datetime) -> View:
+def _restart_agent(
+    tx: Tx, person: Person, project_id: str, agent: str, everywhere: bool, why: str | None, now: datetime
+) -> View:
     member = _known(tx, project_id, agent)
-    one = None if as_id(agent) == member.persona else find(tx, "agent", agent)
+    one = None if everywhere or as_id(agent) == member.persona else find(tx, "agent", agent)
     runs = [run for run in leases.at_work(tx, member_id=member.id) if one in (None, run.agent_id)]
     for run in runs:
         leases.ask_back(tx, run.id, at_once=True)

@@ -61,5 +61,5 @@ async def controlled(visit: Visit) -> Response:
     elif control == "release":
         done = await emergency.release(context, person, agent)
     else:
-        done = await emergency.restart_agent(context, person, agent, reason=reason)
+        done = await emergency.restart_agent(context, person, agent, reason=reason, everywhere=True)
     return await whole(visit, "done", card=replies.member_card(SURFACE, done), back="/agents")
