@@ -146,6 +146,8 @@ FORGED: tuple[dict[str, str], ...] = (
     {"sec-fetch-site": "same-site", "origin": "http://127.0.0.1:1"},
     {"origin": "https://evil.example"},
     {"origin": "null"},
+    {"origin": "http://["},
+    {"sec-fetch-site": "same-origin", "origin": "http://[x"},
     {"sec-fetch-site": "same-origin", "origin": "https://evil.example"},
     {},
 )
@@ -202,6 +204,7 @@ async def test_denial_needs_a_reason_and_other_arguments_are_checked(tmp_path: P
         for typed, why in (
             ("{", "not JSON"), ("[1]", "not a JSON object"), ('{"to": 1, "to": 2}', "twice"),
             ('{"to": 7}', "do not fit"), ('{"to": NaN}', "not a number"), ("[" * 5_000, "the arguments"),
+            (f'{{"to": {"1" * 5_000}}}', "too long"),
         ):  # fmt: skip
             kept = await visitor.send(edit, args=typed, note="as agreed")
             assert (kept.status, why in kept.text) == (422, True), kept.text[:600]

@@ -1,5 +1,6 @@
 """The approval queue on the page: questions as cards, and answering them."""
 
+import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -7,11 +8,12 @@ from typing import Any
 from starlette.responses import RedirectResponse, Response
 
 from interlock.core.errors import InterlockError, UsageError
+from interlock.core.text import visible_json
 from interlock.desk.chats import replies
 from interlock.desk.chats.cards import Card
 from interlock.desk.context import is_outage
 from interlock.desk.reading.views import View
-from interlock.desk.signoff import signing, typed_arguments
+from interlock.desk.signoff import grants, signing, typed_arguments
 from interlock.desk.signoff.asking import approval_card
 from interlock.desk.signoff.targets import Target
 from interlock.policy.secrets import scrub_value
@@ -69,9 +71,24 @@ async def answered(visit: Visit) -> Response:
     except InterlockError as error:
         if is_outage(error):
             raise
-        if not signing.is_repeated(error, visit.person, verb):
+        if not await _is_repeated(visit, error, verb, target, fields):
             return await _page(visit, ident, error, fields)
     return RedirectResponse(f"/approvals/{ident}", SEE_OTHER)
+
+
+async def _is_repeated(
+    visit: Visit, error: InterlockError, verb: str, target: Target, fields: Mapping[str, str]
+) -> bool:
+    """Whether just this was answered before by the same person: with the same arguments, and the same grant."""
+    if not signing.is_repeated(error, visit.person, verb):
+        return False
+    card = await signing.approval(visit.runtime, target.ident, reader=visit.person)
+    if "args" in fields:
+        return bool(card["edited"]) and card["edited_args"] == typed_arguments.parsed(fields["args"])
+    if target.grant is None:
+        return True
+    given = await grants.grants(visit.runtime, every=True)
+    return any((each["approval_id"], each["scope"]) == (card["id"], target.grant) for each in given)
 
 
 async def _answer(visit: Visit, verb: str, target: Target, fields: Mapping[str, str]) -> None:
@@ -108,6 +125,8 @@ async def _editable(visit: Visit, ident: str, card: Card) -> str | None:
         return None
     found: View = await signing.approval(visit.runtime, ident, reader=visit.person)
     args: Any = found["edited_args"] if found["edited"] else found["args"]
-    if not isinstance(args, Mapping) or scrub_value(args) != args:
-        return None
-    return json.dumps(args, indent=2, ensure_ascii=False)
+    return await asyncio.to_thread(_typed, args) if isinstance(args, Mapping) else None
+
+
+def _typed(args: Mapping[str, Any]) -> str | None:
+    return visible_json(json.dumps(args, indent=2, ensure_ascii=False)) if scrub_value(args) == args else None
