@@ -51,7 +51,7 @@ establish_berths | Establish a speed limit for a fairway
 program_firmware | -
 operate_pumps | Operate the reactor of a submarine
 issue_harbour_loan | -
-report_oil_spill | -
+report_oil_spill | Report an oil spill
 file_customs_declaration | -
 file_duty | File the application of a berth
 enter_tides | Enter the tides into the logbook
@@ -538,6 +538,9 @@ handle_times | Calculate the average handle time of each pilot
 think | Logs a thought without changing data
 finish | Signals the completion of the current task
 stop | Indicate the task is complete and optionally provide an answer
+garage_door_open | Whether the door of the garage is open
+false_claims | Detects false claims in a logbook
+file_application | Reads the file of an application
 get_turn | Indicates whose turn it is
 secure_random_int | Generates a random number
 search_tides | Fetches and organizes search results

@@ -143,9 +143,6 @@ def _judge_words(words: Sequence[str], name: str) -> Name:
     read_at = next((at for at, word in enumerate(words) if _reads(word) and not _is_act(words, at)), None)
     if words and words[-1] in v.HARMS and (words[0] not in READS or words[0] in v.READ_NOUNS):
         return Name(Says.ACTS, "does harm", words[-1])
-    false = _FALSE.intersection(words) if words and words[0] in (*_FALSE, "generate") else ()
-    if false and words[-1] in o.FAKED and _OF_TESTS.isdisjoint(words):
-        return Name(Says.ACTS, "does harm", min(false))
     if (
         words
         and (read_at is None or words[0] in v.HARMFUL)
@@ -153,6 +150,9 @@ def _judge_words(words: Sequence[str], name: str) -> Name:
         and words[-1] not in v.GUARDS
     ):
         return Name(Says.ACTS, "does harm", min(harmful))
+    false = _FALSE.intersection(words) if words and words[0] in (*_FALSE, "generate") else ()
+    if false and words[-1] in o.FAKED and _OF_TESTS.isdisjoint(words):
+        return Name(Says.UNCLEAR, "does harm", min(false))
     if words and not v.ATTACKERS.isdisjoint(words) and words[-1] not in v.ABOUT and words[0] not in READS - {"scan"}:
         return Name(Says.ACTS, "does harm", min(v.ATTACKERS.intersection(words)))
     if (shown := returned_credentials.in_name(words)) is not None:
@@ -387,7 +387,8 @@ def _pair(words: Sequence[str]) -> Name | None:
         if word == "regenerate" and words[-1] in _RENEWED:
             return Name(Says.ACTS, "changes access", f"{word} {words[-1]}")
         if at == 0 and words[-1] in n.AT_END.get(word, ()):
-            return Name(Says.ACTS, "changes access" if word == "generate" else "sends", f"{word} {words[-1]}")
+            said = Says.UNCLEAR if word in ("file", "issue") else Says.ACTS
+            return Name(said, "changes access" if word == "generate" else "sends", f"{word} {words[-1]}")
         if word in n.LOOSE:
             last = next((other for other in words[at + 1 : at + 4] if other not in n.BETWEEN), "")
             if what := _PAIRS.get((word, last)) or _PAIRS.get((word, last.removesuffix("s"))):

@@ -203,7 +203,7 @@ READS = frozenset(
     "convert translate transcribe extract parse tokenize encode decode hash format render preview screenshot "
     "capture snapshot explain answer ask think reason reflect plan brainstorm generate simulate test lint measure "
     "sum subtract multiply divide round average filter sort group aggregate cluster select choose pick return "
-    "returns provide report tell know learn about determine indicate quantify "
+    "returns provide report tell know learn about determine indicate quantify whether "
     "geocode locate navigate traverse walk visit crawl "
     "scrape download export load cat grep head tail wc pwd ls du cd tree stat whoami history status info details "
     "trace visualize visualise plot chart draw graph introspect enumerate iterate exists has is are can who what "
