@@ -24,6 +24,10 @@ _STRIPPED = v.STRIPPED | frozenset("scripts script styles style meta ads links i
 """What a reading tool leaves out of what it returns: `removeScripts`."""
 _ANSWERS = frozenset("answer final_answer response result message summary thought task_completed success".split())
 """Arguments by which an agent tells its user what it has found."""
+_MARKET = frozenset(
+    "symbol pair ticker market instrument exchange depth limit levels trading_pair currency_pair".split()
+)
+"""Arguments that name a market and how much of it is shown."""
 _FIELD_NOUNS = v.ABOUT | frozenset(
     "key token mask by at from until since period fields field window flag format path url uri".split()
 )
@@ -42,7 +46,7 @@ def looks_red(
     reason = _cached_judgement(name, description, schema, hints, ())
     if reason is None:
         return _state_given(name, description, args)
-    if _gives_answer(name, description, args):
+    if _gives_answer(name, description, args) or _shows_order_book(name, description, args):
         return None
     if not (choices := chooses(args)):
         return reason
@@ -75,6 +79,13 @@ def _gives_answer(name: str, description: str, args: Any) -> bool:
     ):
         return False
     return not description or read_prose(description).act is None
+
+
+def _shows_order_book(name: str, description: str, args: Any) -> bool:
+    """Whether a call asks for the orders of a market, and orders no book: `order_book` with `symbol`."""
+    if parts(name)[-2:] != ("order", "book") or type(args) is not dict or _MARKET.isdisjoint(args):
+        return False
+    return _MARKET.issuperset(args) and read_prose(description).act in (None, ("pays", "order"))
 
 
 def _state_given(name: str, description: str, args: Any) -> str | None:
