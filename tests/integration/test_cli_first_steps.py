@@ -150,3 +150,18 @@ def test_the_demo_goes_from_goal_to_signed_deliverable(cli: Cli, tmp_path: Path)
         if call["tool"] == "send_email"
     ]
     assert [(call["status"], call["risk"], call["simulated"]) for call in calls] == [("done", "RED", True)]
+
+
+def test_doctor_tells_whether_commands_of_checks_can_run(cli: Cli) -> None:
+    def told(**variables: str) -> tuple[str, str]:
+        (found,) = [each for each in cli("doctor", "--json", **variables).json() if each["check"] == "sandbox"]
+        return found["state"], found["found"]
+
+    empty = cli.folder / "empty"
+    empty.mkdir()
+    assert told() == ("ok", "bubblewrap works")
+    assert told(PATH=str(empty)) == (
+        "warning", "commands of checks cannot run here: install bubblewrap (Debian: `apt install bubblewrap`)",
+    )  # fmt: skip
+    off = "commands of checks run with this account's files and network: leave `checks.sandbox` out"
+    assert told(INTERLOCK_CHECKS__SANDBOX="off") == ("warning", off)

@@ -168,6 +168,12 @@ def test_a_database_url_that_cannot_be_used_says_so_without_its_password(tmp_pat
     ("text", "says"),
     [
         ("timezone: Mars/Olympus\n", "`Mars/Olympus` is not a time zone"),
+        (
+            "capabilities: [gpu, sandbox]\n",
+            "whether a machine has a `sandbox` is found out by its workers: leave it out",
+        ),
+        ("checks: {sandbox: maybe}\n", "`checks.sandbox`: should be 'required' or 'off'"),
+        ("sandbox: {readable: [/opt/../]}\n", "`sandbox.readable`: expected folders with programs, not all files"),
         ("mission_budget_usd: true\n", "expected a number"),
         ("mission_budget_usd: .inf\n", "finite"),
         ("projects: {shop: {day_usd: 5}}\n", "unknown setting `projects.shop.day_usd`, did you mean `project_day_usd`"),
@@ -205,6 +211,17 @@ def test_a_file_that_only_looks_as_if_it_were_read_is_a_fault(tmp_path: Path, na
 def test_rules_that_lead_nowhere_are_a_fault_and_not_the_defaults(tmp_path: Path, name: str, says: str) -> None:
     (tmp_path / name).symlink_to(tmp_path / "not-mounted")
     assert says in faults(tmp_path, "")[0]
+
+
+def test_sandbox_is_required_unless_switched_off_and_has_the_usual_limits(tmp_path: Path) -> None:
+    box = load_settings(tmp_path, {}, {}).sandbox
+    assert (box.wall_s, box.cpu_s, box.memory_mib, box.processes, box.written_mib, box.output_mib) == (
+        30.0, 20, 512, 64, 50, 1,
+    )  # fmt: skip
+    assert load_settings(tmp_path, {}, {}).checks.sandbox == "required"
+    (tmp_path / "interlock.yaml").write_text("checks: {sandbox: off}\nsandbox: {memory_mib: 4096}\n")
+    found = load_settings(tmp_path, {}, {})
+    assert (found.checks.sandbox, found.sandbox.memory_mib) == ("off", 4096)
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder", "nowhere"])
@@ -267,7 +284,9 @@ def test_lists_of_the_environment_stand_between_commas_and_folders_as_in_path(tm
         "INTERLOCK_CONSENSUS__MODELS": "a/b,a/c,d/e",
         "INTERLOCK_PERSONAS": f"one{os.pathsep}two", "INTERLOCK_WORKFLOWS": "flows",
         "INTERLOCK_AUDIT__OLD_KEY_FILES": f"a.key{os.pathsep}b.key",
+        "INTERLOCK_SANDBOX__READABLE": f"tools{os.pathsep}/opt/node",
     }, {})  # fmt: skip
+    assert found.sandbox.readable == (tmp_path / "tools", Path("/opt/node"))
     assert (found.capabilities, found.fallbacks) == (("gpu", "tpu"), ("groq/a",))
     assert found.consensus.models == ("a/b", "a/c", "d/e")
     assert [folder.name for folder in found.personas] == ["one", "two"]

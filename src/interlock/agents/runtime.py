@@ -19,6 +19,7 @@ from interlock.settings import Settings
 from interlock.store.engine import Store
 from interlock.store.tx import Tx
 from interlock.tools.registry import Toolbox
+from interlock.tools.sandboxes.sandbox import Sandbox
 from interlock.tools.secrets import Vault
 from interlock.tools.workspace import Workspaces
 
@@ -49,9 +50,12 @@ class Runtime:
     """Named secrets, and all values to be masked."""
     sources: PromptSources = field(init=False)
     """What prompts are built from, besides the run itself."""
+    sandbox: Sandbox = field(init=False)
+    """Where commands and code run."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sources", PromptSources(self.settings, self.vault))
+        object.__setattr__(self, "sandbox", Sandbox.of(self.settings))
 
     @property
     def policy(self) -> Policy:

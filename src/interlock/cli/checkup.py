@@ -23,6 +23,7 @@ from interlock.llm.tokens import text_tokens
 from interlock.policy.secrets import scrub
 from interlock.settings import Settings, load_settings
 from interlock.store.upkeep import migrate
+from interlock.tools.sandboxes.sandbox import Sandbox
 from interlock.tools.secrets import Vault
 from interlock.tools.workspace import Limits
 
@@ -72,6 +73,7 @@ async def examine() -> list[Finding]:
             findings += check(settings)
         except OSError as error:
             findings.append(Finding(check.__name__.strip("_"), "error", os_errors.explanation(error) or str(error)))
+    findings.append(await _sandbox(settings))
     findings.append(await _database(settings))
     if findings[-1].state == "ok":
         findings += await _files(settings)
@@ -298,6 +300,17 @@ async def _workers(settings: Settings) -> list[Finding]:
     return findings or [
         Finding("worker", "warning", "no process is executing: start `interlock worker` or `interlock up`")
     ]
+
+
+async def _sandbox(settings: Settings) -> Finding:
+    """Whether commands of checks can run, as a worker finds out."""
+    problem = await Sandbox.of(settings).problem()
+    if settings.checks.sandbox == "off":
+        alone = "commands of checks run with this account's files and network: leave `checks.sandbox` out"
+        return Finding("sandbox", "warning", alone if problem is None else f"{alone}, after this: {problem}")
+    if problem is not None:
+        return Finding("sandbox", "warning", f"commands of checks cannot run here: {problem}")
+    return Finding("sandbox", "ok", "bubblewrap works")
 
 
 async def _database(settings: Settings) -> Finding:

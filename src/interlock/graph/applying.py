@@ -19,6 +19,7 @@ from interlock.graph.vote_questions import poll
 from interlock.memory import lesson_book
 from interlock.memory.facts import Scope
 from interlock.policy.budgets import TASK
+from interlock.policy.checks import stored
 from interlock.policy.learning.lesson_rules import USUAL, Outcome, Thresholds
 from interlock.policy.loops import Limits
 from interlock.settings.agency import DelegationSettings
@@ -27,7 +28,8 @@ from interlock.state_machine.table import BlockKind, TaskState
 from interlock.store import squad
 from interlock.store.auditing import audit
 from interlock.store.identities import principals
-from interlock.store.mailboxes import leases, mailbox
+from interlock.store.mailboxes import capabilities, leases, mailbox
+from interlock.store.mailboxes.capabilities import SANDBOX
 from interlock.store.mailboxes.mailbox import Post
 from interlock.store.money import ledger, limits
 from interlock.store.money.ledger import Opening
@@ -177,9 +179,16 @@ class Applier:
         self._post("task", agent_id, e["run_key"], payload, task_id=e["task"], due_at=due_at, labels=taint)
 
     def check(self, e: Effect) -> None:
-        """Posts the run that executes a task's checks."""
+        """Posts the run that executes a task's checks.
+
+        One with a command goes to a worker with a sandbox, if there is one; any other says what it lacks.
+        """
         payload = {"purpose": evidence.RUN_KIND, "task_id": e["task"], "deliverable": e["deliverable"]}
         agent_id = self._agent(evidence.RUN_KIND, COORDINATOR, {"task": e["task"]})
+        row = tasks.task(self.tx, e["task"])
+        commands = row is not None and any(c.kind == "command" and not c.waived for c in stored(row.checks))
+        is_met = commands and leases.can(self.tx, [SANDBOX])
+        capabilities.require(self.tx, agent_id, [SANDBOX] if is_met else [])
         self._post(evidence.RUN_KIND, agent_id, e["run_key"], payload, task_id=e["task"])
 
     def vote(self, e: Effect) -> None:

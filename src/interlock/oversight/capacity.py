@@ -50,5 +50,11 @@ def _alert(tx: Tx, late: dict[str, int], over: list[str], project_id: str, now: 
         audit.alert(
             tx, now, project_id=project_id, severity="warning", kind=KIND, key=f"capability:{needs}", subject=needs,
             text=f"{lanes} agent{'s' * (lanes != 1)} wait{'s' * (lanes == 1)} for a worker with `{needs}`, and none "
-            f"that runs has it: start one on a machine that has, or name it in its setting `capabilities`",
+            f"that runs has it: start one on a machine that has, {_otherwise(needs)}",
         )  # fmt: skip
+
+
+def _otherwise(needs: str) -> str:
+    if capabilities.SANDBOX in needs.split(", "):
+        return "or look with `interlock doctor` what one lacks"
+    return "or name it in its setting `capabilities`"

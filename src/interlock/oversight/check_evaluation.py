@@ -4,16 +4,16 @@ When they run, and what follows from them, is up to `checking` and the coordinat
 """
 
 import json
+import shutil
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from interlock.core.values import canonical_json
+from interlock.oversight.check_programs import Programs
 from interlock.policy import formats
 from interlock.policy.checks import Check
 from interlock.policy.secrets import scrub
-from interlock.tools.bounds import Bounds, bounded
 from interlock.tools.children import Ended
 from interlock.tools.errors import OutcomeUnknown, ToolError
 from interlock.tools.workspace import Workspace
@@ -23,6 +23,8 @@ MATCH_S = 10
 LONGEST_DETAIL = 1_500
 """How many characters of the end of a command's output are shown."""
 NOTHING_STARTED = 127
+SIGNALS = range(129, 160)
+"""Exit codes of programs in the sandbox, and of shells, for what a signal ended."""
 _MATCH = """
 import json, re, sys
 given = json.load(sys.stdin)
@@ -42,9 +44,6 @@ if found is not None:
     sys.exit(1)
 """
 
-Start = Callable[[Sequence[str], float, bytes, Mapping[str, str]], Awaitable[Ended]]
-"""Runs a program in the copy of the workspace: argv, timeout in seconds, standard input, environment."""
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -61,11 +60,14 @@ class Subject:
     content: bytes
     path: str | None
     workspace: Workspace
-    start: Start
+    programs: Programs
 
 
 async def judged(check: Check, subject: Subject) -> Outcome:
-    """Evaluates a check. One that cannot be run counts as not passed, with the reason."""
+    """Evaluates a check. One that fails to be run counts as not passed, with the reason.
+
+    Raises NoSandbox for a command if there is no sandbox for it on this machine.
+    """
     try:
         match check.kind:
             case "file_exists":
@@ -107,8 +109,7 @@ async def _fits(check: Check, content: bytes, subject: Subject) -> Outcome:
 
 async def _evaluated(program: str, given: bytes, subject: Subject) -> Ended:
     """Evaluates in a child process, so that a hostile text cannot keep the worker busy beyond the timeout."""
-    argv = bounded([sys.executable, "-I", "-c", program], Bounds(cpu_s=MATCH_S))
-    return await subject.start(argv, MATCH_S, given, {})
+    return await subject.programs.evaluate([sys.executable, "-I", "-c", program], MATCH_S, given)
 
 
 def _why(ended: Ended, otherwise: str) -> str:
@@ -119,15 +120,18 @@ def _why(ended: Ended, otherwise: str) -> str:
 
 async def _succeeds(check: Check, subject: Subject) -> Outcome:
     subject.workspace.take()
-    env = {"HOME": str(subject.workspace.root), "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {"PYTHONDONTWRITEBYTECODE": "1"}
     if subject.path is not None:
         env["INTERLOCK_DELIVERABLE"] = subject.path
-    argv = bounded(check.argv, Bounds(cpu_s=check.timeout_s))
-    ended = await subject.start(argv, check.timeout_s, subject.content, env)
+    ended = await subject.programs.command(check.argv, check.timeout_s, subject.content, env)
     if ended.code == 0:
         return Outcome(True, "it ended with 0")
     said = scrub("\n".join(part.strip() for part in (ended.output, ended.errors) if part.strip()))[-LONGEST_DETAIL:]
     how = f"it was ended by signal {-ended.code}" if ended.code < 0 else f"it ended with {ended.code}"
+    if ended.code in SIGNALS:
+        how += f" (signal {ended.code - SIGNALS.start + 1})"
     if ended.code == NOTHING_STARTED and "cannot start" in ended.errors:
         how = "it cannot be started on this machine"
+        if shutil.which(check.argv[0]) is not None:
+            how += ", as it does not lie in a folder that the sandbox shows: name the folder in `sandbox.readable`"
     return Outcome(False, f"{how}:\n{said}" if said else how)

@@ -8,8 +8,7 @@ INVARIANT: checks run in a copy of the workspace that is thrown away; nothing th
 import asyncio
 import contextlib
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +17,7 @@ from interlock.agents.runtime import Runtime
 from interlock.core.errors import InterlockError
 from interlock.core.values import SYSTEM, canonical_json, digest
 from interlock.oversight.check_evaluation import Subject, judged
+from interlock.oversight.check_programs import Programs
 from interlock.policy.checks import Check, stored
 from interlock.store import blobs
 from interlock.store.auditing import audit
@@ -27,13 +27,9 @@ from interlock.store.mailboxes.mailbox import Claim
 from interlock.store.tx import Tx
 from interlock.store.work import evidence, missions, tasks
 from interlock.store.work.evidence import EVIDENCE, Finding
-from interlock.tools import children
-from interlock.tools.children import Ended
 from interlock.tools.errors import ToolError
-from interlock.tools.orphans import Record
 
 KIND = evidence.RUN_KIND
-CHILD_ENDED = "CHILD_ENDED"
 _log = logging.getLogger(__name__)
 
 
@@ -118,22 +114,10 @@ async def _subject(runtime: Runtime, claim: Claim, asked: _Asked) -> Subject:
     workspace = await runtime.workspaces.materialise(run.project_id, run.id)
     if asked.deliverable.path is not None:
         await workspace.write(asked.deliverable.path, asked.content)
-
-    async def start(argv: Sequence[str], timeout_s: float, given: bytes, env: Mapping[str, str]) -> Ended:
-        order = children.Order(
-            argv=argv, cwd=workspace.root, run_id=run.id, call_id=run.id, timeout_s=timeout_s, env=env, given=given
-        )
-        ended = await children.run(runtime.settings.home, order, cut_off)
-        mask = runtime.vault.scrub  # before anything is shortened, which might leave half a secret
-        return replace(ended, output=mask(ended.output), errors=mask(ended.errors))
-
-    async def cut_off(child: Record) -> None:
-        await runtime.store.write(
-            audit.note, CHILD_ENDED, SYSTEM, runtime.clock.now(), project_id=run.project_id,
-            mission_id=run.mission_id, task_id=run.task_id, run_id=run.id, program=child.program, pid=child.pid,
-        )  # fmt: skip
-
-    return Subject(content=asked.content, path=asked.deliverable.path, workspace=workspace, start=start)
+    return Subject(
+        content=asked.content, path=asked.deliverable.path, workspace=workspace,
+        programs=Programs(runtime, run, workspace),
+    )  # fmt: skip
 
 
 def _commit(

@@ -16,7 +16,6 @@ KINDS = ("file_exists", "command", "json_schema", "contains", "verdict")
 MOST = 20
 """The most checks of one task."""
 LONGEST_COMMAND_S = 600
-USUAL_COMMAND_S = 60
 LONGEST_TEXT, LONGEST_REGEX, LARGEST_SCHEMA = 2_000, 500, 50_000
 MOST_WORDS, LONGEST_WORD = 50, 1_000
 _KEYS: Mapping[str, tuple[str, ...]] = {
@@ -48,7 +47,8 @@ class Check:
     kind: str
     path: str | None = None
     argv: tuple[str, ...] = ()
-    timeout_s: int = USUAL_COMMAND_S
+    timeout_s: int | None = None
+    """How long a command may take, and how much CPU time it may use; without it, as long as the sandbox lets it."""
     schema: Any = None
     text: str | None = None
     regex: str | None = None
@@ -150,7 +150,7 @@ def _command(item: Mapping[str, Any]) -> list[str]:
         faults.append(f"`argv` holds words of at most {LONGEST_WORD:,} characters: put numbers in quotes")
     elif not argv[0]:
         faults.append("`argv` begins with the program")
-    seconds = item.get("timeout_s", USUAL_COMMAND_S)
+    seconds = item.get("timeout_s", LONGEST_COMMAND_S)
     if type(seconds) is not int or not 1 <= seconds <= LONGEST_COMMAND_S:
         faults.append(f"`timeout_s` is a whole number of seconds from 1 to {LONGEST_COMMAND_S}")
     return faults

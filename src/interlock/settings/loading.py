@@ -229,7 +229,7 @@ def _fill_in(
 
     What has a wrong form is left as it is, to be reported with the other faults.
     """
-    secrets, audit = data.get("secrets"), data.get("audit")
+    secrets, audit, sandbox = data.get("secrets"), data.get("audit"), data.get("sandbox")
     secrets = secrets if isinstance(secrets, dict) else {}
     for name, given in list(secrets.items()):
         if not isinstance(given, dict):
@@ -250,6 +250,8 @@ def _fill_in(
         if isinstance(old, list | str):
             files = old if isinstance(old, list) else old.split(os.pathsep)
             audit["old_key_files"] = [_absolute(cwd, each) for each in files]
+    if isinstance(sandbox, dict) and isinstance(sandbox.get("readable"), list):
+        sandbox["readable"] = [_absolute(cwd, each) for each in sandbox["readable"]]
 
 
 def _absolute(cwd: Path, value: Any) -> Any:

@@ -75,6 +75,8 @@ def _slack_channel(value: str) -> str:
 def _capability(value: str) -> str:
     if not _CAPABILITY.fullmatch(value):
         raise ValueError(f"`{value}` is not a valid capability name: use at most 32 lower-case letters, digits, - or _")
+    if value == "sandbox":
+        raise ValueError("whether a machine has a `sandbox` is found out by its workers: leave it out")
     return value
 
 
@@ -110,6 +112,7 @@ Seconds = Annotated[float, BeforeValidator(_no_bool), AfterValidator(_seconds(0.
 Interval = Annotated[float, BeforeValidator(_no_bool), AfterValidator(_seconds(0.1, 31_536_000))]
 """Between two looks at the same thing, which cost something each; up to a year."""
 Count = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=10_000)]
+Mebibytes = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=1_048_576)]
 Points = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, le=1_000, allow_inf_nan=False)]
 """What something is worth in a sum of such; 0 leaves it out."""
 Tokens = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=100_000_000)]

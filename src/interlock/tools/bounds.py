@@ -1,6 +1,6 @@
-"""Runs programs under resource limits of the operating system: CPU time, memory, file sizes and open files.
+"""Runs programs under resource limits of the operating system: CPU time, memory, file sizes, open files, processes.
 
-This limits accidental harm. It is no sandbox: such a program can access whatever its user can.
+This limits accidental harm. It is no sandbox: such a program can access whatever its user can. `sandboxes` has one.
 """
 
 import sys
@@ -10,7 +10,14 @@ from dataclasses import dataclass
 MIB = 1024 * 1024
 _BEFORE = """
 import os, resource, sys
-for pair in sys.argv[1].split(","):
+user, folder, says, limits = sys.argv[1:5]
+os.closerange(3, 65536)
+if user != "-":
+    os.setgroups([])
+    os.setresgid(int(user), int(user), int(user))
+    os.setresuid(int(user), int(user), int(user))
+os.chdir(folder)
+for pair in limits.split(","):
     name, _, most = pair.partition("=")
     try:
         kind = getattr(resource, "RLIMIT_" + name)
@@ -19,10 +26,12 @@ for pair in sys.argv[1].split(","):
         resource.setrlimit(kind, (least, least))
     except (AttributeError, OSError, ValueError):
         pass
+sys.stderr.write(says)
+sys.stderr.flush()
 try:
-    os.execvp(sys.argv[2], sys.argv[2:])
+    os.execvp(sys.argv[5], sys.argv[5:])
 except OSError as error:
-    sys.stderr.write("cannot start `" + sys.argv[2] + "`: " + (error.strerror or str(error)).lower() + "\\n")
+    sys.stderr.write("cannot start `" + sys.argv[5] + "`: " + (error.strerror or str(error)).lower() + "\\n")
     sys.exit(127)
 """
 """Sets the limits and executes the program; limits that the system does not support are skipped."""
@@ -30,7 +39,7 @@ except OSError as error:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """The resource limits of a program."""
+    """The resource limits of a program; each applies to each of its processes, but `processes`."""
 
     cpu_s: int
     memory_bytes: int = 4096 * MIB
@@ -38,9 +47,21 @@ class Bounds:
     file_bytes: int = 256 * MIB
     """Of any file that it writes."""
     open_files: int = 1024
+    processes: int | None = None
+    """How many processes and threads its user may have."""
 
 
-def bounded(argv: Sequence[str], most: Bounds) -> list[str]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What is done before the program is started, in this order: become a user, go to a folder, write a line."""
+
+    user: int | None = None
+    folder: str = "."
+    says: str = ""
+    """To standard error."""
+
+
+def bounded(argv: Sequence[str], most: Bounds, *, entering: Entry | None = None) -> list[str]:
     """The command line of a program that executes `argv` under these limits; exit code 127 if `argv` cannot be started.
 
     It replaces itself by exec, so that signals and the exit code are the program's own.
@@ -48,5 +69,9 @@ def bounded(argv: Sequence[str], most: Bounds) -> list[str]:
     limits = {
         "CPU": most.cpu_s, "AS": most.memory_bytes, "FSIZE": most.file_bytes, "NOFILE": most.open_files, "CORE": 0,
     }  # fmt: skip
+    if most.processes is not None:
+        limits["NPROC"] = most.processes
     limits_text = ",".join(f"{name}={value}" for name, value in limits.items())
-    return [sys.executable, "-I", "-c", _BEFORE, limits_text, *argv]
+    first = entering or Entry()
+    user = "-" if first.user is None else str(first.user)
+    return [sys.executable, "-I", "-S", "-c", _BEFORE, user, first.folder, first.says, limits_text, *argv]

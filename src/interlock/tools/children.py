@@ -56,6 +56,10 @@ class Order:
     """What it reads from its standard input."""
     most_bytes: int = MOST_BYTES
     """Of its output, and of its errors, each."""
+    name: str | None = None
+    """What it is called in messages and records; by default, as the program."""
+    watch: Callable[[int], Awaitable[str]] | None = None
+    """Given the process id, waits until the program has used too much, and says of what: then it is ended."""
 
 
 async def run(home: Path, order: Order, cut_off: Callable[[Record], Awaitable[None]]) -> Ended:
@@ -64,12 +68,12 @@ async def run(home: Path, order: Order, cut_off: Callable[[Record], Awaitable[No
     It is recorded in the home before it starts. However the wait ends, all its descendants are ended: SIGTERM, then
     SIGKILL after `TERM_S`. `cut_off` is called if it was ended early. Source: row I8.
 
-    Raises ToolError if it cannot be started, OutcomeUnknown on a timeout.
+    Raises ToolError if it cannot be started, OutcomeUnknown on a timeout or if `watch` found that it uses too much.
     """
     program, pid = _program(order), os.getpid()
     record = Record(
         token=new_id("kid"), host=processes.host(), worker_pid=pid, worker_started=processes.started(pid) or "unknown",
-        run_id=order.run_id, call_id=order.call_id, program=Path(program).name,
+        run_id=order.run_id, call_id=order.call_id, program=Path(order.name or program).name,
     )  # fmt: skip
     child = _Child(records_of(home), order, record, cut_off)
     working = asyncio.create_task(child.work(program))
@@ -101,6 +105,7 @@ class _Child:
     ) -> None:
         self.folder, self.order, self.record, self.cut_off = folder, order, record, cut_off
         self.cut = asyncio.Event()
+        self.excess: str | None = None
 
     async def work(self, program: str) -> Ended:
         self._on_record()
@@ -113,8 +118,8 @@ class _Child:
                 self.record.remove(self.folder)
         if not by_itself:
             await self.cut_off(self.record)
-            message = f"`{self.record.program}` did not end within {self.order.timeout_s:g} s and was ended"
-            raise OutcomeUnknown(message)
+            why = self.excess or f"did not end within {self.order.timeout_s:g} s"
+            raise OutcomeUnknown(f"`{self.record.program}` {why} and was ended")
         return Ended(
             process.returncode or 0, outputs[0].text, outputs[1].text, is_cut=any(each.is_cut for each in outputs)
         )  # fmt: skip
@@ -177,7 +182,7 @@ class _Child:
             for each in (_feed(process, self.order.given), outputs[0].listen(process.stdout),
                          outputs[1].listen(process.stderr))
         ]  # fmt: skip
-        over, cut = asyncio.create_task(_exit(process)), asyncio.create_task(self.cut.wait())
+        over, cut = asyncio.create_task(_exit(process)), asyncio.create_task(self._cut(process.pid))
         await asyncio.wait({over, cut}, timeout=self.order.timeout_s, return_when=asyncio.FIRST_COMPLETED)
         by_itself = over.done()
         cut.cancel()
@@ -188,6 +193,21 @@ class _Child:
             each.cancel()
         await asyncio.gather(*talk, over, cut, return_exceptions=True)
         return by_itself
+
+    async def _cut(self, pid: int) -> None:
+        """Returns when the program is to be ended: its call is cut off, or it has used too much."""
+        if self.order.watch is None:
+            await self.cut.wait()
+            return
+        waiting = asyncio.create_task(self.cut.wait())
+        watching = asyncio.ensure_future(self.order.watch(pid))
+        try:
+            await asyncio.wait({waiting, watching}, return_when=asyncio.FIRST_COMPLETED)
+            if watching.done():
+                self.excess = watching.result()
+        finally:
+            waiting.cancel()
+            watching.cancel()
 
 
 async def _exit(process: asyncio.subprocess.Process) -> None:

@@ -150,7 +150,7 @@ class Worker:
 
     async def _enter(self) -> Watchkeeper:
         runtime = self.runtime
-        self._able = await capabilities.detected() | frozenset(runtime.settings.capabilities)
+        self._able = await capabilities.detected(runtime.sandbox) | frozenset(runtime.settings.capabilities)
         if not self._is_registered:
             await self._register(self.id)
             self._is_registered = True

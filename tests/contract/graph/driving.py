@@ -113,14 +113,17 @@ class Driver:
         await self._end(self.held_for(await self.id_of(key)), None, error, stop)
 
     async def deliver(
-        self, key: str, text: str = "the result", *, verdict: str | None = None, risk: str = "GREEN"
+        self, key: str, text: str = "the result", *, verdict: str | None = None, risk: str = "GREEN",
+        path: str | None = None,
     ) -> None:  # fmt: skip
-        """Lets a task's agent submit a deliverable and end successfully."""
+        """Lets a task's agent submit a deliverable and end successfully; with `path`, a file that the project has."""
         claim = self.held_for(await self.id_of(key))
         deliverable = {
             "id": new_id("dlv"), "task_id": claim.run.task_id, "run_id": claim.run.id, "kind": "text",
             "title": f"Result of {key}", "text": text, "sha256": digest(text), "verdict": verdict, "risk": risk,
         }  # fmt: skip
+        if path is not None:
+            deliverable |= {"kind": "file", "text": None, "path": path, "blob": digest(text)}
         await self.store.write(_started, claim, self.clock.now())
         await self.store.write(tasks.hand_in, deliverable, self.clock.now())
         await self._end(claim, text, None)

@@ -43,6 +43,12 @@ class Checked(Driver):
     home: Path
     policy_checks: Mapping[str, Any] = {}
     settings: Mapping[str, Any] = {}
+    lacks: int = 0
+    """What the worker that claims lacks."""
+
+    async def claim(self) -> list[Claim]:
+        """Claims what this worker can do."""
+        return await self.store.write(mailbox.claim, "worker", 32, self.clock.now(), self.lacks)
 
     @property
     def coordinator(self) -> Coordinator:
@@ -278,6 +284,7 @@ async def test_commands_run_in_a_copy_of_the_workspace_within_bounds(small: Chec
     await small.demand(*({"kind": "command", "argv": argv} for _, argv, _, _ in COMMANDS))
     await small.deliver("work", "hello")
     await small.check()
+    print([(r.kind, r.status, r.error) for r in await small.runs()])
     rows = await small.store.read(evidence.results, await small.id_of("work"))
     for (name, _, passed, told), row in zip(COMMANDS, rows, strict=True):
         assert (name, row.passed) == (name, passed)
@@ -285,6 +292,87 @@ async def test_commands_run_in_a_copy_of_the_workspace_within_bounds(small: Chec
     files = await small.store.read(blobs.manifest, "default")
     assert [file.path for file in files] == ["report.csv"]
     assert not list((small.home / "home" / "workspaces").rglob("report.csv"))
+
+
+STEAL = "import pathlib, sys; print(pathlib.Path(sys.argv[1]).read_bytes().hex())"
+
+
+async def test_command_reads_neither_the_database_nor_what_its_links_lead_to(small: Checked) -> None:
+    database = small.store.url.removeprefix("sqlite:///")
+    link = f"import os; os.symlink({database!r}, 'link'); print(open('link', 'rb').read())"
+    await small.demand(
+        {"kind": "command", "argv": [sys.executable, "-c", STEAL, database]},
+        {"kind": "command", "argv": [sys.executable, "-c", link]},
+    )
+    await small.deliver("work", "hello")
+    await small.check()
+    for row in await small.store.read(evidence.results, await small.id_of("work")):
+        assert (row.passed, "No such file or directory" in row.detail) == (False, True)
+    assert await asyncio.to_thread(Path(database).is_file)
+
+
+async def test_delivered_file_is_found_by_its_name(small: Checked) -> None:
+    find = "import os, sys; sys.exit(open(os.environ['INTERLOCK_DELIVERABLE']).read() != sys.stdin.read())"
+    await small.demand({"kind": "command", "argv": [sys.executable, "-c", find]})
+    await small.on_disk("out/report.csv", b"a,b")
+    await small.deliver("work", "a,b", path="out/report.csv")
+    await small.check()
+    (row,) = await small.store.read(evidence.results, await small.id_of("work"))
+    assert (row.passed, row.detail) == (True, "it ended with 0")
+
+
+def without_programs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has no program found, bubblewrap neither."""
+    empty = folder / "empty"
+    empty.mkdir()
+    monkeypatch.setenv("PATH", str(empty))
+
+
+async def test_without_a_sandbox_no_command_is_run_and_a_person_is_told_what_to_do(
+    mission: Checked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_programs(mission.home, monkeypatch)
+    spoilt = mission.home / "spoilt"
+    await mission.demand({"kind": "command", "argv": [sys.executable, "-c", f"open({str(spoilt)!r}, 'w')"]}, HAS)
+    await mission.deliver("work", "## Sources")
+    for _ in range(3):
+        await mission.check()
+    assert not await asyncio.to_thread(spoilt.exists)
+    assert await mission.store.read(evidence.results, await mission.id_of("work")) == []
+    (asked,) = [each for each in await mission.store.read(approvals.approvals) if each.kind == "ESCALATION"]
+    assert asked.request["question"].startswith(
+        "its checks could not be run: there is no sandbox on this machine: install bubblewrap (Debian: `apt install "
+        "bubblewrap`); or let commands of checks run without one: `checks.sandbox: off`. Are they to be run again?"
+    )
+    mission.settings = {"checks": {"sandbox": "off"}}
+    await mission.answer("ESCALATION", "approve")
+    await mission.check()
+    assert await asyncio.to_thread(spoilt.exists), "without a sandbox it writes where it likes"
+    assert (await mission.task("work")).status == "DONE"
+
+
+async def test_checks_without_commands_need_no_sandbox(small: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_programs(small.home, monkeypatch)
+    await small.demand({"kind": "contains", "regex": "^## "})
+    await small.deliver("work", "## Sources")
+    await small.check()
+    assert (await small.task("work")).status == "DONE"
+
+
+async def test_commands_go_to_a_worker_with_a_sandbox_while_there_is_one(mission: Checked) -> None:
+    now = mission.clock.now()
+    mission.lacks = await mission.store.write(leases.register, "plain", "here", 1, "1", now)
+    await mission.store.write(leases.register, "able", "here", 2, "2", now, able=["sandbox"])
+    await mission.demand(HAS)
+    await mission.deliver("work", "nothing")
+    await mission.check()
+    await mission.demand({"kind": "command", "argv": ["true"]})
+    await mission.deliver("work", "## Sources")
+    assert not [key for key in mission.held if "check:" in key], "it is left to the other"
+    mission.lacks = 0
+    await mission.settle()
+    await mission.check()
+    assert (await mission.task("work")).status == "DONE"
 
 
 async def test_secret_is_masked_before_the_output_of_a_command_is_shortened(small: Checked) -> None:
@@ -337,13 +425,13 @@ async def test_files_schemas_and_patterns(small: Checked) -> None:
 
 
 async def test_run_that_is_cut_off_leaves_no_result_and_is_made_again(small: Checked) -> None:
-    started = small.home / "started"
-    slow = [sys.executable, "-c", f"open({str(started)!r}, 'w').close(); import time; time.sleep(60)"]
+    copies = small.home / "home" / "workspaces"
+    slow = [sys.executable, "-c", "open('started', 'w').close(); import time; time.sleep(60)"]
     await small.demand({"kind": "command", "argv": slow, "timeout_s": 600})
     await small.deliver("work")
     interrupt, claim = Interrupt(), small.held_for("check:")
     job = asyncio.create_task(checking.handle(small.context, claim, interrupt))
-    while not await asyncio.to_thread(started.exists):
+    while not await asyncio.to_thread(lambda: list(copies.rglob("started"))):
         await asyncio.sleep(0.005)
     interrupt.reason = Interruption.SHUTDOWN
     job.cancel()

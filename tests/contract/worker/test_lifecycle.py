@@ -60,6 +60,24 @@ async def test_agent_is_served_only_by_a_worker_that_has_what_its_tools_need(
     assert "gpu" in row.capabilities
 
 
+async def test_sandbox_is_a_capability_only_where_it_works(
+    store: CountingStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def able() -> list[str]:
+        stage = await staged(store, tmp_path, ScriptedModel(otherwise=lambda _: "done"))
+        run = await stage.think()
+        async with working(stage) as worker:
+            await becomes(stage, run, "completed")
+            (row,) = [each for each in await store.read(leases.live) if each.id == worker.id]
+            return row.capabilities
+
+    assert "sandbox" in await able()
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    monkeypatch.setenv("PATH", str(empty))
+    assert "sandbox" not in await able()
+
+
 async def test_work_without_a_capable_worker_is_reported_once_and_no_longer_when_there_is_one(
     store: CountingStore, tmp_path: Path
 ) -> None:

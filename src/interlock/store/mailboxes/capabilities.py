@@ -15,6 +15,8 @@ from interlock.store.tx import Tx
 
 CAPABILITIES, LANES = table(Capability), table(Lane)
 MOST = 63
+SANDBOX = "sandbox"
+"""The capability of a worker with a sandbox for commands and code."""
 _lane = LANES.c
 _ALL = sa.select(CAPABILITIES.c.name, CAPABILITIES.c.bit).order_by(CAPABILITIES.c.bit)
 _WAITING = (
@@ -26,6 +28,7 @@ _WAITING = (
     .group_by(_lane.needs)
     .order_by(_lane.needs)
 )  # fmt: skip
+_REQUIRE = sa.update(LANES).where(_lane.agent_id == b("agent"), _lane.needs != b("wanted")).values(needs=b("wanted"))
 
 
 def known(tx: Tx) -> dict[str, int]:
@@ -49,6 +52,11 @@ def bits(tx: Tx, names: Collection[str]) -> int:
             tx.add(Capability, name=name, bit=given[name])
         found |= 1 << given[name]
     return found
+
+
+def require(tx: Tx, agent_id: str, names: Collection[str]) -> None:
+    """Only workers with these capabilities, and no others, may take an agent's runs from now on."""
+    tx.count(_REQUIRE, {"agent": agent_id, "wanted": bits(tx, names)})
 
 
 def lacking(tx: Tx, names: Collection[str]) -> int:

@@ -160,6 +160,11 @@ def unmet(tx: Tx, needs: int) -> list[str]:
     return [] if any(needs & ~each == 0 for each in able) else capabilities.names_of(given, needs)
 
 
+def can(tx: Tx, names: Collection[str]) -> bool:
+    """Whether a live worker has all of these capabilities."""
+    return any(set(names) <= set(row.capabilities) for row in live(tx))
+
+
 def running_runs(tx: Tx) -> list[str]:
     """Ids of the runs that some worker holds."""
     return [row.id for row in tx.rows(_RUNNING)]

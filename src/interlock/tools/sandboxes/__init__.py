@@ -1,0 +1,1 @@
+"""The sandbox that commands and code run in."""
