@@ -163,5 +163,5 @@ def test_doctor_tells_whether_commands_of_checks_can_run(cli: Cli) -> None:
     assert told(PATH=str(empty)) == (
         "warning", "commands of checks cannot run here: install bubblewrap (Debian: `apt install bubblewrap`)",
     )  # fmt: skip
-    off = "commands of checks run with this account's files and network: leave `checks.sandbox` out"
-    assert told(INTERLOCK_CHECKS__SANDBOX="off") == ("warning", off)
+    off = "commands of checks run with this account's files and network: leave `sandbox.checks` out"
+    assert told(INTERLOCK_SANDBOX__CHECKS="off") == ("warning", off)

@@ -172,7 +172,7 @@ def test_a_database_url_that_cannot_be_used_says_so_without_its_password(tmp_pat
             "capabilities: [gpu, sandbox]\n",
             "whether a machine has a `sandbox` is found out by its workers: leave it out",
         ),
-        ("checks: {sandbox: maybe}\n", "`checks.sandbox`: should be 'required' or 'off'"),
+        ("sandbox: {checks: maybe}\n", "`sandbox.checks`: should be 'required' or 'off'"),
         ("sandbox: {readable: [/opt/../]}\n", "`sandbox.readable`: expected folders with programs, not all files"),
         ("mission_budget_usd: true\n", "expected a number"),
         ("mission_budget_usd: .inf\n", "finite"),
@@ -218,10 +218,10 @@ def test_sandbox_is_required_unless_switched_off_and_has_the_usual_limits(tmp_pa
     assert (box.wall_s, box.cpu_s, box.memory_mib, box.processes, box.written_mib, box.output_mib) == (
         30.0, 20, 512, 64, 50, 1,
     )  # fmt: skip
-    assert load_settings(tmp_path, {}, {}).checks.sandbox == "required"
-    (tmp_path / "interlock.yaml").write_text("checks: {sandbox: off}\nsandbox: {memory_mib: 4096}\n")
+    assert load_settings(tmp_path, {}, {}).sandbox.checks == "required"
+    (tmp_path / "interlock.yaml").write_text("sandbox: {checks: off, memory_mib: 4096}\n")
     found = load_settings(tmp_path, {}, {})
-    assert (found.checks.sandbox, found.sandbox.memory_mib) == ("off", 4096)
+    assert (found.sandbox.checks, found.sandbox.memory_mib) == ("off", 4096)
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder", "nowhere"])

@@ -305,8 +305,8 @@ async def _workers(settings: Settings) -> list[Finding]:
 async def _sandbox(settings: Settings) -> Finding:
     """Whether commands of checks can run, as a worker finds out."""
     problem = await Sandbox.of(settings).problem()
-    if settings.checks.sandbox == "off":
-        alone = "commands of checks run with this account's files and network: leave `checks.sandbox` out"
+    if settings.sandbox.checks == "off":
+        alone = "commands of checks run with this account's files and network: leave `sandbox.checks` out"
         return Finding("sandbox", "warning", alone if problem is None else f"{alone}, after this: {problem}")
     if problem is not None:
         return Finding("sandbox", "warning", f"commands of checks cannot run here: {problem}")

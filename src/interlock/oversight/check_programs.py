@@ -39,13 +39,13 @@ class Programs:
         sandbox = self.runtime.sandbox
         limits = sandbox.limits if timeout_s is None else replace(sandbox.limits, wall_s=timeout_s, cpu_s=timeout_s)
         order = self._order(argv, limits.wall_s, given, env)
-        if self.runtime.settings.checks.sandbox == "off":
+        if self.runtime.settings.sandbox.checks == "off":
             order = replace(order, env={"HOME": str(self.workspace.root), **env}, name=argv[0])
             return await self._unconfined(order, limits)
         try:
             return self._masked(await sandbox.run(self.runtime.settings.home, order, limits, self._cut_off))
         except NoSandbox as error:
-            raise NoSandbox(f"{error}; or let commands of checks run without one: `checks.sandbox: off`") from error
+            raise NoSandbox(f"{error}; or let commands of checks run without one: `sandbox.checks: off`") from error
 
     def _order(self, argv: Sequence[str], timeout_s: float, given: bytes, env: Mapping[str, str]) -> Order:
         return Order(

@@ -1,4 +1,4 @@
-"""Settings of the sandbox, and of what runs in it."""
+"""Settings of the sandbox, and of what has to run in it."""
 
 import os
 from pathlib import Path
@@ -10,19 +10,14 @@ from interlock.settings.part import Part
 from interlock.settings.values import Count, Mebibytes, Seconds
 
 
-class CheckSettings(Part):
-    """How the commands of acceptance checks are run. Source: row A20."""
-
-    sandbox: Literal["required", "off"] = "required"
-    """`required`: in the sandbox, or not at all. `off`: as the worker's user, with its network and files."""
-
-
 class SandboxSettings(Part):
     """What a program in the sandbox may use, together with all that it starts.
 
     Source: numbers, "Other defaults".
     """
 
+    checks: Literal["required", "off"] = "required"
+    """Commands of checks run in the sandbox or not at all; `off`: as the worker's user, with its network and files."""
     wall_s: Seconds = 30.0
     """How long it may take, in seconds, if whoever starts it does not say."""
     cpu_s: Count = 20

@@ -15,7 +15,7 @@ from interlock.settings.agency import (
     SubagentSettings,
     WorkspaceChat,
 )
-from interlock.settings.isolation import CheckSettings, SandboxSettings
+from interlock.settings.isolation import SandboxSettings
 from interlock.settings.part import Part
 from interlock.settings.services import (
     BraveSettings,
@@ -338,7 +338,6 @@ class Settings(Part):
     """How long a question waits for an answer before it expires, in seconds."""
     approvals: ApprovalSettings = ApprovalSettings()
     consensus: ConsensusSettings = ConsensusSettings()
-    checks: CheckSettings = CheckSettings()
     sandbox: SandboxSettings = SandboxSettings()
     agents: AgentSettings = AgentSettings()
     delegation: DelegationSettings = DelegationSettings()

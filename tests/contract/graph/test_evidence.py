@@ -342,9 +342,9 @@ async def test_without_a_sandbox_no_command_is_run_and_a_person_is_told_what_to_
     (asked,) = [each for each in await mission.store.read(approvals.approvals) if each.kind == "ESCALATION"]
     assert asked.request["question"].startswith(
         "its checks could not be run: there is no sandbox on this machine: install bubblewrap (Debian: `apt install "
-        "bubblewrap`); or let commands of checks run without one: `checks.sandbox: off`. Are they to be run again?"
+        "bubblewrap`); or let commands of checks run without one: `sandbox.checks: off`. Are they to be run again?"
     )
-    mission.settings = {"checks": {"sandbox": "off"}}
+    mission.settings = {"sandbox": {"checks": "off"}}
     await mission.answer("ESCALATION", "approve")
     await mission.check()
     assert await asyncio.to_thread(spoilt.exists), "without a sandbox it writes where it likes"

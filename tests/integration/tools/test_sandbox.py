@@ -217,9 +217,8 @@ def servers(folder: Path, name: str) -> Iterator[list[socket.socket]]:
             for family, kind in ((socket.AF_INET, socket.SOCK_STREAM), (socket.AF_INET, socket.SOCK_DGRAM),
                                  (socket.AF_UNIX, socket.SOCK_STREAM), (socket.AF_UNIX, socket.SOCK_STREAM))
         ]  # fmt: skip
-        for server, address in zip(
-            found, (("0.0.0.0", 0), ("0.0.0.0", 0), str(folder / "s"), f"\0{name}"), strict=True
-        ):
+        addresses: list[Any] = [("0.0.0.0", 0), ("0.0.0.0", 0), str(folder / "s"), f"\0{name}"]
+        for server, address in zip(found, addresses, strict=True):
             server.bind(address)
             server.setblocking(False)
             if server.type == socket.SOCK_STREAM:
