@@ -115,7 +115,11 @@ async def require_question(here: Services, who: Caller, ident: str) -> None:
 
     Raises Unknown.
     """
-    found = await signing.approval(here.live.runtime, ident)
+    try:
+        found = await signing.approval(here.live.runtime, ident)
+    except (Unknown, UsageError):
+        require_within(who, None, "approval", ident)  # what it could be, in other projects, it does not say
+        raise
     require_within(who, found["project_id"], "approval", ident)
 
 

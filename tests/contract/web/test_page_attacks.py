@@ -184,3 +184,23 @@ async def test_answer_during_an_outage_says_that_its_fate_is_not_known(
         assert (lost.status, "whether what you sent was taken is not known" in lost.text) == (503, True)
         assert ("a", "/approvals/apr_00001") in [(tag, given.get("href")) for tag, given in lost.tags]
         assert "To sign off" in (await visitor.open("/approvals/apr_00001")).text
+
+
+async def test_token_of_a_project_is_told_no_ids_of_others(tmp_path: Path, migrated_sqlite_url: str) -> None:
+    settings: dict[str, Any] = {"database_url": migrated_sqlite_url, "projects": {"shop": {}}}
+    async with house(tmp_path, executes=False, **settings) as home:
+        await home.box.runtime.store.write(put, [question(1), question(2)])
+        mission = (await home.post("/api/missions", {"goal": "x"}, 201))["id"]
+        shop = await home.token_of(project="shop")
+        async with await Visitor.at(home, token=shop) as visitor:
+            for near, whole in (
+                ("apr_0000x", "apr_0000"),
+                ("apr_0000", "apr_0000"),
+                (f"{mission[:-1]}!", mission[:-1]),
+            ):
+                for path in (f"/approvals/{near}", f"/approvals?after={near}", f"/approvals?mission={near}"):
+                    page = await visitor.open(path)
+                    assert (page.status, page.source.count(whole), "did you mean" in page.text) == (404, 1, False), path
+                    headers = {"authorization": f"Bearer {shop}"}
+                    found = await home.client.get(f"/api{path}", headers=headers)
+                    assert (found.status_code, "did you mean" in found.text) == (404, False), found.text

@@ -40,6 +40,17 @@ def find(tx: Tx, kind: str, given: str) -> str:
     return find_any(tx, (kind,), given)[1]
 
 
+def find_untold(tx: Tx, kind: str, given: str) -> str:
+    """As `find`, for those who may know of one project only: the error names no ids that might be of another.
+
+    Raises Unknown.
+    """
+    try:
+        return find(tx, kind, given)
+    except (Unknown, UsageError):
+        raise Unknown(kind, given.strip(), (), _listing(kind)) from None
+
+
 def as_id(given: str) -> str:
     """Normalises typed or pasted text to the form of ids and agents' names.
 

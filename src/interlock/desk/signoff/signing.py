@@ -14,7 +14,7 @@ from interlock.desk.budgets.accounts import open_today
 from interlock.desk.context import DeskContext, Person
 from interlock.desk.identities import visibility
 from interlock.desk.operations import emergency
-from interlock.desk.reading.finding import find, one_of_states
+from interlock.desk.reading.finding import find, find_untold, one_of_states
 from interlock.desk.reading.views import View, dollars, view
 from interlock.desk.signoff import grants
 from interlock.desk.signoff.call_summaries import deed
@@ -97,8 +97,9 @@ def _queue(
     after: str | None,
     reader: Person | None,
 ) -> list[View]:
-    within = find(tx, "mission", mission) if mission else None
-    last = find(tx, "approval", after) if after else None
+    named = find if project is None else find_untold
+    within = named(tx, "mission", mission) if mission else None
+    last = named(tx, "approval", after) if after else None
     rows = approval_queue.page(tx, status=status, mission_id=within, project_id=project, after=last, most=limit)
     return redacted_for(tx, reader, [card_of(row) for row in rows])
 
