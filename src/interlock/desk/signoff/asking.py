@@ -58,7 +58,9 @@ class ApprovalDetails:
     passed: str | None
     """What an answer means now, if the day in question is over."""
     alike: list[View]
-    """Other open questions that may be answered together with it, as many as fit on a card."""
+    """Other open questions that may be answered together with it, as many as fit on a card; none if it stands alone."""
+    alike_count: int
+    """How many those are, also where it stands alone."""
 
 
 async def approval_card(
@@ -77,14 +79,14 @@ async def approval_card(
 
     Raises Unknown.
     """
-    found = await context.store.read(_asked, ident, context.clock.now(), reader)
+    found = await context.store.read(_asked, ident, context.clock.now(), reader, alone)
     if found.card["withheld"]:
         return _withheld(found)
     passages = await asyncio.to_thread(_passages, found)
     card = found.card
     where = f"`interlock approvals {card['id']}` shows it, `interlock approve {card['id']}` answers"
     fitting, is_whole = (passages, True) if at_length else proposal.fit(passages, where)
-    others = list(chain.from_iterable(map(_other, found.alike))) if taps and not alone else []
+    others = list(chain.from_iterable(map(_other, found.alike))) if taps else []
     is_together = is_whole and bool(others) and proposal.fit([*fitting, *others], where)[1]
     if is_together:
         fitting = [*fitting, *others]
@@ -99,19 +101,19 @@ async def approval_card(
     )
 
 
-def _asked(tx: Tx, ident: str, now: datetime, reader: Person | None) -> ApprovalDetails:
+def _asked(tx: Tx, ident: str, now: datetime, reader: Person | None, alone: bool) -> ApprovalDetails:
     row = approval_queue.one(tx, find(tx, "approval", ident))
     assert row is not None
     [card] = redacted_for(tx, reader, [card_of(row)])
     if card["status"] == "pending" and card["expires_at"] is not None and card["expires_at"] <= now:
         card = {**card, "status": "expired"}
     if card["withheld"]:
-        return ApprovalDetails(card, [], None, None, [], None, [])
+        return ApprovalDetails(card, [], None, None, [], None, [], 0)
     ids = [each for each in approval_queue.alike(tx, row, MOST_TOGETHER + 1) if each != row.id][: MOST_TOGETHER - 1]
     return ApprovalDetails(
         card, signatures.signatures(tx, row.id), _before(tx, card, now), _deliverable(tx, card),
         [] if row.edited else signatures.votes(tx, row.id), _passed(tx, card, now),
-        [card_of(each) for each in approval_queue.some(tx, ids)] if ids else [],
+        [card_of(each) for each in approval_queue.some(tx, ids)] if ids and not alone else [], len(ids),
     )  # fmt: skip
 
 
@@ -213,9 +215,9 @@ def _expiry(card: View) -> str | None:
 
 
 def _alike_in_words(found: ApprovalDetails, is_together: bool, alone: bool) -> str | None:
-    if not found.alike:
+    if not found.alike_count:
         return None
-    more = f"{len(found.alike)} more {'waits' if len(found.alike) == 1 else 'wait'}"
+    more = f"{found.alike_count} more {'waits' if found.alike_count == 1 else 'wait'}"
     if is_together:
         return f"{more}: shown below"
     if alone:
