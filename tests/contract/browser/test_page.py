@@ -10,8 +10,9 @@ from interlock.desk.signoff import signing
 from interlock.testing.scripted import calls
 from tests.chromium import Chromium
 from tests.contract.browser.test_page_changes import NOTICE, signed_in
+from tests.contract.desk.test_batches import put, question
 from tests.contract.web.house import house
-from tests.contract.web.test_page import HOSTILE, LETTER, put, question
+from tests.contract.web.test_page import HOSTILE, LETTER
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])

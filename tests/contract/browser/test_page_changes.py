@@ -7,8 +7,8 @@ from playwright.async_api import Page, expect
 from interlock.desk.operations import emergency
 from interlock.desk.signoff import signing
 from tests.chromium import Chromium
+from tests.contract.desk.test_batches import put, question
 from tests.contract.web.house import House, house
-from tests.contract.web.test_page import put, question
 
 NOTICE = "This page is not live just now"
 
@@ -47,7 +47,7 @@ async def test_card_that_has_just_moved_takes_no_tap(
         house(tmp_path, executes=False, database_url=migrated_sqlite_url) as home,
         chromium.visit(home.port, phone=True) as page,
     ):
-        await home.box.runtime.store.write(put, [question(n) for n in (1, 2)])
+        await home.box.runtime.store.write(put, [question(n, alike=None) for n in (1, 2)])
         await signed_in(page, home, "/approvals")
         second = page.locator("[data-live=apr_00002] form.answer > button", has_text="Approve").first
         await expect(second).to_be_enabled()

@@ -14,15 +14,13 @@ from interlock.desk.identities import people, tokens
 from interlock.desk.signoff import grants, signing
 from interlock.store.auditing import audit
 from interlock.store.errors import StoreUnavailable
-from interlock.store.signoff import approvals
-from interlock.store.tx import Tx
 from interlock.testing.scripted import calls
 from interlock.web.http import MOST_BYTES
 from interlock.web.page import queue
+from tests.contract.desk.test_batches import put, question
 from tests.contract.web.browsing import Page, Visitor
 from tests.contract.web.house import House, Stream, house
 
-T0 = datetime(2026, 11, 20, 9, tzinfo=UTC)
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> & \"quotes\" 'too' </pre></textarea>"
 LETTER: dict[str, Any] = {"to": ["bank@example.com"], "subject": "The loan", "body": "Yes\nindeed"}
 
@@ -37,23 +35,6 @@ async def asking(
         for _ in letters:
             await home.post("/api/agents/operations/chat", {"message": "Write to the bank"})
         yield home, [each["id"] for each in await home.get("/api/approvals")]
-
-
-def put(tx: Tx, rows: list[dict[str, Any]]) -> None:
-    for row in rows:
-        approvals.ask(tx, **row)
-
-
-def question(number: int, **more: Any) -> dict[str, Any]:
-    asked = {
-        "tool": "note", "args": {"path": f"{number}.md", "content": "x"}, "summary": "wants to call note",
-        "tool_digest": "d", "persona": "coder", "grantable": True,
-    }  # fmt: skip
-    return {
-        "id": f"apr_{number:05}", "kind": "TOOL_CALL", "project_id": "default", "subject": f"s{number}",
-        "risk": "YELLOW", "rules": [], "reasons": ["YELLOW is held for interns"], "asked_by": "system:test",
-        "created_at": T0 + timedelta(seconds=number), "request": asked, **more,
-    }  # fmt: skip
 
 
 async def answers(home: House) -> list[dict[str, Any]]:
@@ -251,7 +232,7 @@ async def test_edited_call_is_approved_only_as_it_was_shown(tmp_path: Path, migr
 
 async def test_batch_and_grant_are_given_from_the_card(tmp_path: Path, database_url: str) -> None:
     async with house(tmp_path, executes=False, database_url=database_url) as home, await Visitor.at(home) as visitor:
-        rows = [*(question(n, alike="same") for n in range(3)), *(question(n) for n in range(3, 5))]
+        rows = [*(question(n, alike="same") for n in range(3)), *(question(n, alike=None) for n in range(3, 5))]
         await home.box.runtime.store.write(put, rows)
         assert "2 more wait: open this one" in (await visitor.open("/approvals")).text
         page = await visitor.open("/approvals/apr_00001")

@@ -12,9 +12,10 @@ from interlock.desk.identities.gate import FAILURES
 from interlock.desk.signoff import grants, signing
 from interlock.store.auditing import audit
 from interlock.store.errors import StoreUnavailable
+from tests.contract.desk.test_batches import put, question
 from tests.contract.web.browsing import Visitor
 from tests.contract.web.house import House, house
-from tests.contract.web.test_page import LETTER, answers, asking, put, question
+from tests.contract.web.test_page import LETTER, answers, asking
 
 TURNED = "paid \u202egpj.exe\u202c and \u200bhidden \U000e0041"
 DIFF = "--- now\n+++ then\n@@ -1 +1 @@\n-rm -rf /\n+ls"
